@@ -16,8 +16,8 @@ func ints(f func(op *ir.Op, w int, x, y uint64) (uint64, bool)) evaluator {
 	}
 }
 
-// wraps makes one that is defined for all operands and needs no attribute.
-func wraps(f func(x, y uint64) uint64) evaluator {
+// modular makes one that is defined for all operands and needs no attribute.
+func modular(f func(x, y uint64) uint64) evaluator {
 	return ints(func(_ *ir.Op, _ int, x, y uint64) (uint64, bool) { return f(x, y), true })
 }
 
@@ -108,12 +108,12 @@ func shiftRight(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 }
 
 var evaluators = ir.Table[evaluator]{
-	OpAddi & ir.Place: wraps(func(x, y uint64) uint64 { return x + y }),
-	OpSubi & ir.Place: wraps(func(x, y uint64) uint64 { return x - y }),
-	OpMuli & ir.Place: wraps(func(x, y uint64) uint64 { return x * y }),
-	OpAndi & ir.Place: wraps(func(x, y uint64) uint64 { return x & y }),
-	OpOri & ir.Place:  wraps(func(x, y uint64) uint64 { return x | y }),
-	OpXori & ir.Place: wraps(func(x, y uint64) uint64 { return x ^ y }),
+	OpAddi & ir.Place: modular(func(x, y uint64) uint64 { return x + y }),
+	OpSubi & ir.Place: modular(func(x, y uint64) uint64 { return x - y }),
+	OpMuli & ir.Place: modular(func(x, y uint64) uint64 { return x * y }),
+	OpAndi & ir.Place: modular(func(x, y uint64) uint64 { return x & y }),
+	OpOri & ir.Place:  modular(func(x, y uint64) uint64 { return x | y }),
+	OpXori & ir.Place: modular(func(x, y uint64) uint64 { return x ^ y }),
 	OpShli & ir.Place: ints(shiftLeft),
 	OpShri & ir.Place: ints(shiftRight),
 	OpMulhii & ir.Place: ints(func(_ *ir.Op, w int, x, y uint64) (uint64, bool) {

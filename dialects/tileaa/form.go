@@ -2,7 +2,7 @@ package tileaa
 
 import "tileiras/ir"
 
-// Form is how far a module has come on its way down: what holds of it. Forms are ordered; a module of one form has all before it.
+// Form is a stage of the lowering: an invariant of the module. Forms are ordered; a module of one form satisfies all earlier ones.
 type Form uint8
 
 const (
@@ -18,10 +18,10 @@ const (
 	Synchronized             // barriers stand
 )
 
-// formDef says of a form what a message calls it, which pass gives it, and how a module shows that it has it.
+// formDef is what messages call a form, the pass that establishes it, and how it is recognized.
 type formDef struct {
 	noun, pass string
-	// shown reports whether an op shows the form; nil when none can.
+	// shown reports whether an op is evidence that the module has the form; nil when none can be.
 	shown func(*ir.Op) bool
 }
 
@@ -62,12 +62,12 @@ var forms = [...]formDef{
 	Synchronized: {"barriers", "insert-barriers", ir.Is[Barrier]},
 }
 
-// Noun is what a message calls a form; Pass is the pass that gives it.
+// Noun is what a message calls a form; Pass is the pass that establishes it.
 func (f Form) Noun() string { return forms[f].noun }
 func (f Form) Pass() string { return forms[f].pass }
 
-// Shown is the last form that a module shows: how far it has come at least. Forms that leave no trace are taken to be there with the
-// next one that does.
+// Shown is the last form of which a module has evidence: how far it has been lowered at least. A form that leaves no evidence is
+// recognized by that of a later one.
 func Shown(module *ir.Op) Form {
 	last := AnyForm
 	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
@@ -80,8 +80,8 @@ func Shown(module *ir.Op) Form {
 	return last
 }
 
-// Missing is the first form up to want that a module lacks, with what is wrong; ok is false when it lacks none. What a form forbids
-// until the next one is not looked at.
+// Missing is the first form up to want that a module lacks, with the rule that it breaks; ok is false when it lacks none. Temporary
+// rules, which a later form ends, are not checked.
 func Missing(module *ir.Op, want Form) (f Form, wrong error, ok bool) {
 	for f := Explicit; f <= want; f++ {
 		if err := check(module, f, func(r *Rule) bool { return r.From == f && r.Until == AnyForm }); err != nil {

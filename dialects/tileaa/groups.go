@@ -2,7 +2,7 @@ package tileaa
 
 import "tileiras/ir"
 
-// TakesMaps reports whether one thread copies for all in front of a commit: some copy in its block since the one before takes a tensor map.
+// TakesMaps reports whether the group that a commit ends has a copy by a tensor map, which one thread issues for all: one since the previous commit of the block.
 func TakesMaps(commit *ir.Op) bool {
 	for op := commit.Prev(); op != nil && op.Code() != commit.Code(); op = op.Prev() {
 		if c, ok := ir.As[AsyncCopy](op); ok && c.Maps() != nil {
@@ -12,29 +12,29 @@ func TakesMaps(commit *ir.Op) bool {
 	return false
 }
 
-// Groups is what an entry, outside of its roles, has committed of copies and not waited for.
+// Groups bounds the number of pending groups of asynchronous copies of an entry, outside of its roles: committed and not waited for.
 type Groups struct {
 	Before  map[*ir.Op]int // the most before each wait
-	Most    int            // anywhere
-	Growing []Growing      // outermost last; their numbers above are those of one iteration
+	Most    int            // the most anywhere
+	Growing []Growing      // loops without a bound, outermost last; the numbers above count one iteration of them
 
-	left map[*ir.Op]int // by the loop that a continue or a break of it leaves behind
+	left map[*ir.Op]int // for each loop, the most at a continue or break
 }
 
-// Growing is a loop of which every iteration may leave more groups than it has found. So many were pending before the first one.
+// Growing is a loop of which every iteration may leave more groups pending than it found. Pending is their number before the first iteration.
 type Growing struct {
 	Loop    *ir.Op
 	Pending int
 }
 
-// PendingGroups finds the groups that may be pending.
+// PendingGroups is a dataflow analysis of the pending groups of an entry.
 func PendingGroups(entry *ir.Op) *Groups {
 	g := &Groups{Before: map[*ir.Op]int{}, left: map[*ir.Op]int{}}
 	g.block(entry.Body(), 0)
 	return g
 }
 
-// block is how many are pending behind a block, of those before it.
+// block is the number of pending groups after a block, given that before it.
 func (g *Groups) block(b *ir.Block, n int) int {
 	for op := b.First(); op != nil; op = op.Next() {
 		n = g.op(op, n)
@@ -70,7 +70,7 @@ func (g *Groups) op(op *ir.Op, n int) int {
 		return n
 	}
 	first := n
-	for range 2 { // the second time with what an iteration leaves, which the next one does, too
+	for range 2 { // the fixpoint: one round finds what an iteration leaves, the next whether that is stable
 		out := max(n, g.block(op.Body(), n), g.left[op])
 		if out == n {
 			return n

@@ -8,9 +8,9 @@ import (
 	"tileiras/ir"
 )
 
-// MMAAttr is what is decided for a product, #tileaa.mma<"mma.m16n8k16.row.col.f32.f16.f16.f32", warps = [1, 4, 2, 1]>: the
-// instruction, and how the warps share the result: over batches, rows, columns, and copies that compute the same. Swapped products
-// compute the transposed result, B^T A^T.
+// MMAAttr is the decision for a product, #tileaa.mma<"mma.m16n8k16.row.col.f32.f16.f16.f32", warps = [1, 4, 2, 1]>: the
+// instruction, and how the result is divided among warps: along batches, rows and columns, and into copies of the same work. Swapped
+// products compute the transposed result, B^T A^T.
 type MMAAttr struct {
 	Atom  *atom.MMA
 	Split atom.Split
@@ -34,7 +34,7 @@ func ExtentOf(d Dot) atom.Extent {
 	return e
 }
 
-// TypesOf names the element types of a product as atoms do, its own; bytes of a factor with scales are pairs.
+// TypesOf is the element types of a product as package atom names them. A byte of a block-scaled factor is a pair of 4-bit floats.
 func TypesOf(d Dot) atom.Types {
 	elem := func(v *ir.Value, signedness def.Signedness) atom.Elem {
 		t := factorElem(v)
@@ -58,7 +58,7 @@ func factorElem(v *ir.Value) ir.Type {
 	return AsTile(v).Elem
 }
 
-// elemOf names an element type as atoms do.
+// elemOf is an element type as package atom names it.
 func elemOf(t ir.Type, signedness def.Signedness) atom.Elem {
 	switch t := t.(type) {
 	case *ir.IntegerType:
@@ -73,7 +73,8 @@ func elemOf(t ir.Type, signedness def.Signedness) atom.Elem {
 	return ""
 }
 
-// AddsApart reports whether an atom sums for a while only, and a product adds what comes out to its accumulators: it is longer along K, or adds to something.
+// AddsApart reports whether a product needs accumulators apart from those of the instruction, which lose bits: partial sums of atom.MMA.Depth along K are added to
+// them in f32. That is so where the product is longer along K, or adds to something that is not zero.
 func AddsApart(product *ir.Op, a *atom.MMA) bool {
 	d, ok := ir.As[Dot](product)
 	if a.Depth == 0 || !ok || d.FastAcc() {
@@ -83,20 +84,21 @@ func AddsApart(product *ir.Op, a *atom.MMA) bool {
 	return !AddsToNothing(d) || shape[len(shape)-1] > int64(a.Depth)
 }
 
-// NextInSum is the product of its block that adds to what another one gives where that is: nobody else takes it, and one unit computes both, in order.
+// NextInSum is the product that accumulates in place on the result of d: it is in the same block, the only user of the result, and the same unit computes both, in
+// order.
 func NextInSum(d Dot) (next Dot, ok bool) {
 	use := d.Result().FirstUse()
 	if !d.Result().HasOneUse() || use.Index() != accumulator {
 		return next, false
 	}
 	next, ok = ir.As[Dot](use.Owner())
-	return next, ok && next.Op.Block() == d.Op.Block() && next.When() == d.When() && sumAlike(d, next)
+	return next, ok && next.Op.Block() == d.Op.Block() && next.When() == d.When() && sameAccumulators(d, next)
 }
 
-// accumulator is the number of the operand to which a product adds.
+// accumulator is the index of the accumulator among the operands of a product.
 const accumulator = 2
 
-// PrevInSum is the product of which one is the NextInSum.
+// PrevInSum is the inverse of NextInSum.
 func PrevInSum(d Dot) (prev Dot, ok bool) {
 	if prev, ok = ir.DefinedBy[Dot](d.Acc()); !ok {
 		return prev, false
@@ -105,8 +107,8 @@ func PrevInSum(d Dot) (prev Dot, ok bool) {
 	return prev, ok
 }
 
-// sumAlike reports whether two products whose results have one type sum in words, in the same places.
-func sumAlike(d, e Dot) bool {
+// sameAccumulators reports whether two products with results of one type have the same 32-bit accumulators, in the same registers or columns.
+func sameAccumulators(d, e Dot) bool {
 	a, b := d.Atom(), e.Atom()
 	if a == nil || b == nil {
 		return a == b
@@ -115,11 +117,11 @@ func sumAlike(d, e Dot) bool {
 		a.Split == b.Split && a.Swap == b.Swap && ElemBits(AsTile(d.Result()).Elem) == 32 && !AddsApart(d.Op, a.Atom) && !AddsApart(e.Op, b.Atom)
 }
 
-// SumOf are the products of a block that add to the same sums one after another, in order: one and those that are NextInSum of another. Where they are more than
-// may be in flight, each counts as alone.
+// SumOf is the accumulation chain of a product: the products that accumulate in place one after another (NextInSum), in order. Where the chain is longer than what may
+// be in flight, each product is a chain of its own.
 func SumOf(d Dot) []Dot {
 	first := d
-	for range mostInSum {
+	for range maxInSum {
 		prev, ok := PrevInSum(first)
 		if !ok {
 			break
@@ -128,7 +130,7 @@ func SumOf(d Dot) []Dot {
 	}
 	list := []Dot{first}
 	for next, ok := NextInSum(first); ok; next, ok = NextInSum(next) {
-		if len(list) == mostInSum {
+		if len(list) == maxInSum {
 			return []Dot{d}
 		}
 		list = append(list, next)
@@ -136,7 +138,7 @@ func SumOf(d Dot) []Dot {
 	return list
 }
 
-// CountsAs is how many products a sums_store counts as: those that an iteration adds to what it stores.
+// CountsAs is how many products a sums_store counts as: the length of the chain that an iteration accumulates on what it stores.
 func CountsAs(s SumsStore) int {
 	d, ok := InTensorMemory(s.Result())
 	if !ok {
@@ -145,17 +147,17 @@ func CountsAs(s SumsStore) int {
 	return len(SumOf(d))
 }
 
-// LastOfSum is the last one of those, which gives the sums.
+// LastOfSum is the last product of the chain of d, whose result is the sum.
 func LastOfSum(d Dot) Dot {
 	list := SumOf(d)
 	return list[len(list)-1]
 }
 
-// mostInSum is the most products of a sum: those of two iterations of a loop have an mbarrier each.
-const mostInSum = ProductMbarriers / 2
+// maxInSum is the longest accumulation chain: each product of two iterations of a loop has an mbarrier of its own.
+const maxInSum = ProductMbarriers / 2
 
-// OnlyAdds finds the value of its loop, by its number among those that it carries, to which a product adds, or the sum that it is of; nobody but the next iteration
-// takes what comes out.
+// OnlyAdds reports whether the chain of a product accumulates on a carried value of its loop, and finds the index of that value: the chain is the only user of the
+// value, and the next iteration the only user of the result.
 func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 	list := SumOf(ir.Cast[Dot](product))
 	acc, sum := list[0].Acc(), list[len(list)-1].Result()
@@ -168,18 +170,19 @@ func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 	return carried, ok && end.Owner() == product.Block().Terminator() && end.Owner().Code() == OpContinue && end.Index() == carried
 }
 
-// AddsToNothing reports whether what a product adds to is zeros.
+// AddsToNothing reports whether the accumulator of a product is zero.
 func AddsToNothing(d Dot) bool { return IsZero(d.Acc()) }
 
-// ScaledSum is a product of a loop, the last of a sum, that adds to what the loop scales: nobody else takes that, nor the sum, but the next iteration.
+// ScaledSum is an accumulation chain of a loop whose accumulator is a carried value times a factor, as the rescaled output of online softmax: the chain is the only user
+// of the scaled value, and the next iteration the only user of the result.
 type ScaledSum struct {
-	Dot     Dot
+	Dot     Dot // the last product of the chain
 	Scaled  Mulf
 	Factor  *ir.Value
-	Carried int // number of the sum among what the loop carries
+	Carried int // index of the sum among the carried values
 }
 
-// ScaledSumOf finds what a product of 32-bit sums is one of.
+// ScaledSumOf finds the scaled sum of which a product with 32-bit accumulators is the last one.
 func ScaledSumOf(d Dot) (x ScaledSum, ok bool) {
 	m, ok := ir.DefinedBy[Mulf](SumOf(d)[0].Acc())
 	flow, loop := ir.LoopOf(d.Op.ParentOp())
@@ -197,12 +200,12 @@ func ScaledSumOf(d Dot) (x ScaledSum, ok bool) {
 	return x, false
 }
 
-// TensorColumnsOf is the columns of tensor memory in which a product of the tensor unit sums.
+// TensorColumnsOf is the columns of tensor memory of the accumulators of a product of the tensor unit.
 func TensorColumnsOf(d Dot) int64 {
 	return int64(d.Atom().Atom.Tensor.ColumnsOf(int(AsTile(d.Result()).NumElements())))
 }
 
-// SumsBelow is the product in whose columns a factor is stored; ok is false if it has columns of its own.
+// SumsBelow is the product whose accumulator columns a factor overlays, since they are dead there; ok is false if the factor has columns of its own.
 func SumsBelow(s FactorStore) (d Dot, ok bool) {
 	v := s.Over()
 	if v == nil {
@@ -214,8 +217,8 @@ func SumsBelow(s FactorStore) (d Dot, ok bool) {
 	return ir.DefinedBy[Dot](v)
 }
 
-// FactorGroupColumns is the columns of tensor memory from as many rows of a factor as there are lanes to the next ones: to where the sums of the same rows are, if
-// they lie below with room enough, for the warps that have read these store there.
+// FactorGroupColumns is the stride, in columns of tensor memory, between groups of as many rows of a factor as there are lanes. Where the factor overlays accumulators
+// of the same rows, a group begins where those of its rows do, as the warps that have read them store there.
 func FactorGroupColumns(s FactorStore) int64 {
 	t := AsTile(s.Value())
 	n := groupColumns(t)
@@ -227,19 +230,19 @@ func FactorGroupColumns(s FactorStore) int64 {
 	return n
 }
 
-// FactorColumnsOf is the columns from the first of a factor to its last.
+// FactorColumnsOf is the number of columns from the first of a factor to its last.
 func FactorColumnsOf(s FactorStore) int64 {
 	t := AsTile(s.Value())
 	return (t.Shape[0]/atom.TensorLanes-1)*FactorGroupColumns(s) + groupColumns(t)
 }
 
-// groupColumns is the columns of as many rows of a factor as there are lanes.
+// groupColumns is the columns of a group of as many rows of a factor as there are lanes.
 func groupColumns(factor *TileType) int64 {
 	return int64(atom.FactorColumns(atom.TensorLanes, int(factor.Shape[1]), ElemBits(factor.Elem)))
 }
 
-// ScaleColumnsOf is the columns of tensor memory for scales of which a product of the tensor unit takes those in a buffer: for all slots of a ring, as what it has read
-// of one is over when that is filled again.
+// ScaleColumnsOf is the columns of tensor memory for the scales in a buffer. Each slot of a ring has columns of its own, so that a slot and its columns are reused at
+// the same time.
 func ScaleColumnsOf(scales *ir.Value) int64 {
 	if ring, ok := MemoryOf(scales).Type().(*RingType); ok {
 		return ring.Slots * int64(atom.ScaleColumns(ring.SlotBytes()))

@@ -11,9 +11,9 @@ import (
 // make ops before it; it erases no other op. It returns whether it did anything.
 type pattern = func(b *ir.Builder, op *ir.Op) bool
 
-// patterns are the rewrites of canonicalization, by the code of the op, tried in their order. Each makes something simpler in one
-// fixed order (constants to the right, uniform values out of tiles, fewer ops), so that they come to an end together; none
-// changes a float result, but where one becomes the nearest float. Folds, which need no new op, are hooks of the rows.
+// patterns are the rewrites of canonicalization, by the code of the op, tried in their order. Each decreases the op in one well-founded
+// order (constants to the right, uniform values out of tiles, fewer ops), so that together they terminate. None changes a float
+// result, except to the correctly rounded one. Folds, which need no new op, are hooks of the rows.
 var patterns = ir.Table[[]pattern]{
 	OpAddi & ir.Place:         {constantRight, reassociate},
 	OpMuli & ir.Place:         {constantRight, reassociate},
@@ -57,7 +57,7 @@ var patterns = ir.Table[[]pattern]{
 	OpLoop & ir.Place:         {invariantCarried},
 }
 
-// Simplify applies the first pattern of an op that does anything. Elementwise ops have one more.
+// Simplify applies the first pattern that matches an op. Elementwise ops have one more.
 func Simplify(b *ir.Builder, op *ir.Op) bool {
 	for _, p := range patterns.Of(op.Code()) {
 		if p(b, op) {
@@ -67,7 +67,7 @@ func Simplify(b *ir.Builder, op *ir.Op) bool {
 	return op.Traits().Has(ir.Elementwise) && len(op.Def.Results) == 1 && op.Code() != OpAssume && uniformOperands(b, op)
 }
 
-// DropUnused drops what nobody uses of an op, before which the builder stands: what a for carries for nobody, results of an if, a weak load.
+// DropUnused drops the dead parts of an op, before which the builder stands: dead carried values of a for, unused results of an if, an unused weak load.
 func DropUnused(b *ir.Builder, op *ir.Op) bool {
 	switch op.Code() {
 	case OpFor:

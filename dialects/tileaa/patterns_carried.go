@@ -5,8 +5,8 @@ import (
 	"tileiras/ir"
 )
 
-// steppedCarried: a tile of pointers or integers that every iteration of a for moves by one number is its first value and a sum that the loop
-// carries: one value of all threads instead of one for each element.
+// steppedCarried: a carried tile of pointers or integers to which every iteration of a for adds a splat is split into its initial value, which is
+// loop-invariant, and a carried scalar sum: one register instead of one per element.
 //
 //	for inits(%first) (%p) {                  for inits(0) (%sum) {
 //	  .. %p ..                          =>      .. offset %first, (splat %sum) ..
@@ -44,7 +44,7 @@ func steppedCarried(b *ir.Builder, op *ir.Op) bool {
 	return false
 }
 
-// stepsFrom lists the tiles of one number each that are added to a value one after the other to make v.
+// stepsFrom lists the splats that are added to from, one after the other, to make v.
 func stepsFrom(v, from *ir.Value) (steps []*ir.Value, ok bool) {
 	for v != from {
 		op := v.DefiningOp()
@@ -57,7 +57,7 @@ func stepsFrom(v, from *ir.Value) (steps []*ir.Value, ok bool) {
 	return steps, true
 }
 
-// carrySum makes carried value i a sum of these steps of each continue.
+// carrySum replaces carried value i by the scalar sum of the steps of each continue.
 func carrySum(b *ir.Builder, f ir.Flow, i int, sum *TileType, steps [][]*ir.Value) {
 	op := f.Op
 	arg, inits := f.Carried()[i], f.Inits()
@@ -97,7 +97,7 @@ func carrySum(b *ir.Builder, f ir.Flow, i int, sum *TileType, steps [][]*ir.Valu
 	f.SetInits(inits)
 }
 
-// oneOf is the number that all elements of a tile are, of the type of a sum.
+// oneOf is the scalar of a splat, extended to the type of the sum.
 func oneOf(b *ir.Builder, tile *ir.Value, sum *TileType) *ir.Value {
 	if x, ok := SplatInt(tile); ok {
 		return Const(b, sum, x)

@@ -7,7 +7,7 @@ import (
 	"tileiras/ir"
 )
 
-// constantIf puts the branch that runs in the place of the if, when it goes on after the if.
+// constantIf replaces an if with a constant condition by the branch that runs, if that branch ends in a yield.
 func constantIf(_ *ir.Builder, op *ir.Op) bool {
 	c, ok := SplatValue(If{op}.Cond())
 	if !ok {
@@ -36,9 +36,9 @@ func replaceByBlock(op *ir.Op, b *ir.Block) {
 	op.Erase()
 }
 
-// keepValues rebuilds an op without some of its results and returns the new one; the regions move over. The operands, terminators
-// and arguments are the caller's care.
-func keepValues(b *ir.Builder, op *ir.Op, keep []bool) *ir.Op {
+// dropResults rebuilds an op with the results of keep only and returns the new one; the regions move over. The operands, terminators
+// and arguments are up to the caller.
+func dropResults(b *ir.Builder, op *ir.Op, keep []bool) *ir.Op {
 	var types []ir.Type
 	for i, r := range op.Results() {
 		if keep[i] {
@@ -62,7 +62,7 @@ func keepValues(b *ir.Builder, op *ir.Op, keep []bool) *ir.Op {
 	return n
 }
 
-// kept are the values that stay.
+// kept are the values of keep.
 func kept(vs []*ir.Value, keep []bool) []*ir.Value {
 	var list []*ir.Value
 	for i, v := range vs {
@@ -95,7 +95,7 @@ func unusedIfResults(b *ir.Builder, op *ir.Op) bool {
 	for _, end := range exitsOf(op) {
 		keepOperands(end, keep)
 	}
-	keepValues(b, op, keep)
+	dropResults(b, op, keep)
 	return true
 }
 
@@ -146,7 +146,7 @@ func TripCount(op *ir.Op) (n uint64, ok bool) {
 	return (truncate(hi-lo, w)-1)/step + 1, true
 }
 
-// shortFor: a for without iterations gives its first values; one iteration takes the place of the for.
+// shortFor: a for without iterations is replaced by its initial values, one with a single iteration by its body.
 func shortFor(_ *ir.Builder, op *ir.Op) bool {
 	n, ok := TripCount(op)
 	f := For{op}
@@ -174,7 +174,7 @@ func shortFor(_ *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
-// invariantCarried: a carried value that every continue passes on as it is, or as its first value, is its first value.
+// invariantCarried: a carried value that every continue passes on unchanged, or as its initial value, is its initial value.
 func invariantCarried(_ *ir.Builder, op *ir.Op) bool {
 	changed := false
 	f, _ := ir.LoopOf(op)
@@ -212,15 +212,14 @@ func usedOnlyBy(v *ir.Value, ops []*ir.Op) bool {
 	return true
 }
 
-// unusedCarried drops what a for carries for nobody: no result is used, and what the body makes of the argument only goes into what the next
-// iterations carry for nobody.
+// unusedCarried drops dead carried values of a for: their results are not used, and in the body they only contribute to dead carried values.
 func unusedCarried(b *ir.Builder, op *ir.Op) bool {
 	f, _ := ir.LoopOf(op)
 	next := op.Body().Terminator()
 	if next == nil || next.Code() != OpContinue || len(f.Continues()) != 1 || !slices.ContainsFunc(op.Results(), unusedValue) {
 		return false
 	}
-	needed := neededInBody(f, next)
+	needed := liveInBody(f, next)
 	args := f.Carried()
 	keep := make([]bool, len(args))
 	for i, a := range args {
@@ -230,7 +229,7 @@ func unusedCarried(b *ir.Builder, op *ir.Op) bool {
 		return false
 	}
 	f.SetInits(kept(f.Inits(), keep))
-	body := keepValues(b, op, keep).Body()
+	body := dropResults(b, op, keep).Body()
 	keepOperands(next, keep)
 	for o := next.Prev(); o != nil; {
 		prev := o.Prev()
@@ -249,8 +248,8 @@ func unusedCarried(b *ir.Builder, op *ir.Op) bool {
 
 func unusedValue(v *ir.Value) bool { return !v.HasUses() }
 
-// neededInBody are the values on which the effects of the body of a for and its used results depend.
-func neededInBody(f ir.Flow, next *ir.Op) map[*ir.Value]bool {
+// liveInBody are the live values of the body of a for: those on which its effects and its used results depend.
+func liveInBody(f ir.Flow, next *ir.Op) map[*ir.Value]bool {
 	needed := map[*ir.Value]bool{}
 	var list []*ir.Value
 	need := func(v *ir.Value) {

@@ -8,7 +8,7 @@ import (
 	"tileiras/ir"
 )
 
-// joinOfTokens: a token counts once, one that nothing precedes not at all, and joins of joins are flat.
+// joinOfTokens flattens joins of joins, and drops duplicate tokens and those of create_mem_token.
 func joinOfTokens(b *ir.Builder, op *ir.Op) bool {
 	var tokens []*ir.Value
 	for _, v := range op.Operands() {
@@ -36,7 +36,7 @@ func joinOfTokens(b *ir.Builder, op *ir.Op) bool {
 
 func newToken(b *ir.Builder) *ir.Value { return NewCreateMemToken(b).Result() }
 
-// passToken replaces the token that an access would have made by the one that it waits for.
+// passToken replaces the result token of an access that goes away by its operand token.
 func passToken(b *ir.Builder, op *ir.Op, result *ir.Value) {
 	in := TokenOp{op}.Token()
 	if in == nil && result.HasUses() {
@@ -47,7 +47,7 @@ func passToken(b *ir.Builder, op *ir.Op, result *ir.Value) {
 	}
 }
 
-// unusedLoad: a weak load whose value nobody uses need not happen.
+// unusedLoad: a weak load whose value is not used is dead.
 func unusedLoad(b *ir.Builder, op *ir.Op) bool {
 	if op.Result(0).HasUses() || (MemoryOp{op}).Order() != def.Weak {
 		return false
@@ -57,8 +57,8 @@ func unusedLoad(b *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
-// loadOfElements: a tile of which only single elements are taken, at constant places, is loaded as these. A tile that a thread holds in part would
-// go through shared memory for each of them.
+// loadOfElements: a load of a tile of which only single elements are extracted, at constant indices, becomes loads of these elements. Since a thread holds only a part of
+// the tile, each extract would go through shared memory.
 //
 //	tiled_load (block_tile %m, indices(%i, 0) {traversal = [1, 8]})       tiled_load (block_tile %m, indices(%i, 2) {traversal = [1, 1]})
 //	extract .., indices(0, 2)                                        =>
@@ -71,7 +71,7 @@ func loadOfElements(b *ir.Builder, op *ir.Op) bool {
 	var elements []Extract
 	for _, u := range l.Result().Uses() {
 		e, ok := ir.As[Extract](u.Owner())
-		if !ok || !takesElement(block, e) {
+		if !ok || !extractsOneElement(block, e) {
 			return false
 		}
 		elements = append(elements, e)
@@ -86,8 +86,8 @@ func loadOfElements(b *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
-// takesElement reports whether an extract takes one element of a block at a place that is known but for indices that count elements.
-func takesElement(block BlockTile, e Extract) bool {
+// extractsOneElement reports whether an extract takes one element of a block at a place that is known but for indices that count elements.
+func extractsOneElement(block BlockTile, e Extract) bool {
 	if _, sparse := block.SparseDim(); sparse || AsTile(e.Result()).NumElements() != 1 {
 		return false
 	}

@@ -26,9 +26,9 @@ func comparedWithZero(v *ir.Value, p def.Predicate) (x *ir.Value, ok bool) {
 	return c.Lhs(), true
 }
 
-// floorModulo: what Python calls x % c is r < 0 ? r + c : r with the remainder r of a truncated division, as a frontend writes it. For c = 2^k it is a mask. Of a
-// tile and any other positive constant it is x - floor(x / c) * c, of which neighbours are known to count up where the quotient does not change, and the quotient
-// is often there.
+// floorModulo: frontends write the floored modulo of Python, x % c, as r < 0 ? r + c : r, where r is the remainder of a truncated division. For c = 2^k it becomes a
+// mask. For a tile and any other positive constant it becomes x - floor(x / c) * c, whose contiguity passes/facts knows where the quotient is constant, and whose quotient
+// CSE often finds.
 func floorModulo(b *ir.Builder, op *ir.Op) bool {
 	s := Select{op}
 	r, ok := ir.DefinedBy[Remi](s.FalseValue())

@@ -2,7 +2,7 @@ package tileaa
 
 import "tileiras/ir"
 
-// PlacedMemory is the shared memory of an op that has some, and how it is aligned. What no multiprocessor has is as much as one has not.
+// PlacedMemory is the size and alignment of the shared memory of an op. Sizes beyond that of any multiprocessor are capped.
 func PlacedMemory(op *ir.Op) (bytes, align int) {
 	a, ok := ir.As[Alloca](op)
 	if !ok {

@@ -6,7 +6,7 @@ import "tileiras/ir"
 // it. Fields that hold their zero value are left out of the text.
 type PlanAttr struct {
 	Warps     int  // warps of a tile block that compute
-	Producers int  // warps that only begin copies for them, in a role of their own
+	Producers int  // further warps that only issue copies, in a role of their own
 	MaxReg    int  // registers per thread that the plan counts on; 0 = no bound
 	Occupancy int  // tile blocks per multiprocessor that the plan counts on; 0 = any
 	Launched  int  // tile blocks that a launch has for a multiprocessor; 0 = one for each tile
@@ -15,12 +15,12 @@ type PlanAttr struct {
 	// PieceRegs is the most registers of a thread that a value may take, and beside a matrix product all accumulators together; bigger
 	// ones are made in pieces. 0 = what slice-tiles thinks best.
 	PieceRegs int
-	// SumsInTensor, attribute landed: what a loop sums in tensor memory stays there whole, and is read into registers in pieces behind the
-	// loop.
+	// SumsInTensor, attribute landed: accumulators of the tensor unit stay whole in tensor memory in a loop, and are loaded to registers in
+	// pieces after it.
 	SumsInTensor bool
 	// OperandBytes is the shared memory that the operands of a product may take at a time: bigger ones are cut along K; 0 = any.
 	OperandBytes int
-	// SlicesK is how many slices along K of a product warps compute beside each other, where a loop adds them up; 0 and 1 = whole ones.
+	// SlicesK is how many slices along K of a product warps compute in parallel, where a loop accumulates them (split-K within a block); 0 and 1 = no split.
 	SlicesK int
 	Target  string // the target that it was made for, "sm_90"
 	Remark  string // why this plan, for people

@@ -9,7 +9,7 @@ import (
 	"tileiras/ir"
 )
 
-// This file answers what passes ask of an operation or a value.
+// This file has queries of operations and values that several passes make.
 
 // StoredValue is the tile that an op stores, or combines with memory; nil for loads.
 func StoredValue(op *ir.Op) *ir.Value {
@@ -22,7 +22,7 @@ func StoredValue(op *ir.Op) *ir.Value {
 	return nil
 }
 
-// AccessedTile is the tile that an access moves.
+// AccessedTile is the type of the tile that an access loads or stores.
 func AccessedTile(op *ir.Op) *TileType {
 	if v := StoredValue(op); v != nil {
 		return AsTile(v)
@@ -41,7 +41,7 @@ func AccessedPlace(op *ir.Op) *ir.Value {
 	return nil
 }
 
-// BlockOf is the block_tile that an access names; ok is false for accesses through pointers and other ops.
+// BlockOf is the block_tile of an access; ok is false for accesses through pointers and other ops.
 func BlockOf(op *ir.Op) (b BlockTile, ok bool) {
 	a, ok := ir.As[BlockOp](op)
 	if !ok {
@@ -55,13 +55,13 @@ func IsProduct(op *ir.Op) bool {
 	return op != nil && op.Code() == OpDot
 }
 
-// IsScaled reports whether an op is a product of which blocks along K have scales.
+// IsScaled reports whether an op is a block-scaled product.
 func IsScaled(op *ir.Op) bool {
 	d, ok := ir.As[Dot](op)
 	return ok && d.LhsScale() != nil
 }
 
-// FactorsOf lists what a product multiplies by: its factors and their scales, if it has some.
+// FactorsOf lists the factors of a product, and their scales if it is block-scaled.
 func FactorsOf(d Dot) []*ir.Value {
 	if d.LhsScale() == nil {
 		return []*ir.Value{d.Lhs(), d.Rhs()}
@@ -69,31 +69,31 @@ func FactorsOf(d Dot) []*ir.Value {
 	return []*ir.Value{d.Lhs(), d.Rhs(), d.LhsScale(), d.RhsScale()}
 }
 
-// LoadOf finds the load, of a block or through pointers, that brings a value as it lies in memory: what stands between, last first, only names the elements anew, as
-// reshape, permute and a conversion between formats of one width do. Nothing else uses what is between.
+// LoadOf finds the load, of a block or through pointers, of which a value is a relabeling: the ops between, last first, only move elements (see Names), so the value
+// could be read from a copy of the memory. Each of these values, and that of the load, has one use.
 func LoadOf(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) { return loadOf(v, true) }
 
-// FactorLoad is LoadOf where the tile may be the factor of several products beside the load, each under a name of its own, and is nothing else.
+// FactorLoad is LoadOf that also accepts a tile with several uses, if all of them are products in the block of the load, each through a relabeling of its own.
 func FactorLoad(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) {
 	if load, between, ok = LoadOf(v); ok {
 		return load, between, true
 	}
 	load, between, ok = LoadBehind(v)
-	uses := mostShared
-	return load, between, ok && onlyMultiplied(load.Result(0), load.Block(), &uses)
+	uses := maxSharedUses
+	return load, between, ok && onlyUsedByProducts(load.Result(0), load.Block(), &uses)
 }
 
-// OnlyProductsTake reports whether whatever uses a value is a product.
+// OnlyProductsTake reports whether all users of a value are products.
 func OnlyProductsTake(v *ir.Value) bool {
 	return !slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool { return !IsProduct(u.Owner()) })
 }
 
-// mostShared bounds the uses of a tile that several products share: each of them looks at all.
-const mostShared = 256
+// maxSharedUses bounds the uses of a tile that several products share, since each product visits all of them.
+const maxSharedUses = 256
 
-// onlyMultiplied reports whether products of a block, and of loops in it, multiply by a tile, as it is, named anew or on its way there, and nothing else uses it;
-// false if it has more uses than so many.
-func onlyMultiplied(v *ir.Value, block *ir.Block, most *int) bool {
+// onlyUsedByProducts reports whether all transitive users of a tile, through relabelings, conversions and stores to buffers, are products in a block or in loops within it.
+// most is decremented for each use; below 0 the answer is false.
+func onlyUsedByProducts(v *ir.Value, block *ir.Block, most *int) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		op := u.Owner()
 		*most--
@@ -102,7 +102,7 @@ func onlyMultiplied(v *ir.Value, block *ir.Block, most *int) bool {
 			return false
 		case IsProduct(op) && u.Index() < 2, op.Code() == OpBufferStore:
 		case Names(op), op.Code() == OpConvertLayout:
-			if !onlyMultiplied(op.Result(0), block, most) {
+			if !onlyUsedByProducts(op.Result(0), block, most) {
 				return false
 			}
 		default:
@@ -112,7 +112,7 @@ func onlyMultiplied(v *ir.Value, block *ir.Block, most *int) bool {
 	return true
 }
 
-// LoadBehind is LoadOf where others may use the tile, too.
+// LoadBehind is LoadOf without the condition that each value has one use.
 func LoadBehind(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) { return loadOf(v, false) }
 
 func loadOf(v *ir.Value, alone bool) (load *ir.Op, between []*ir.Op, ok bool) {
@@ -130,7 +130,7 @@ func loadOf(v *ir.Value, alone bool) (load *ir.Op, between []*ir.Op, ok bool) {
 	return nil, nil, false
 }
 
-// Names reports whether an op only names the elements of a tile anew, as reshape, permute and a conversion between formats of one width do.
+// Names reports whether an op only relabels the elements of a tile: a reshape, a permute, or a conversion between formats of one width.
 func Names(op *ir.Op) bool {
 	switch op.Code() {
 	case OpReshape, OpPermute:
@@ -141,7 +141,7 @@ func Names(op *ir.Op) bool {
 	return false
 }
 
-// ViewedBuffer is the buffer that a value names, as it is or by views of it.
+// ViewedBuffer is the buffer of which a value is a view, or the value itself.
 func ViewedBuffer(v *ir.Value) *ir.Value {
 	for view, ok := ir.DefinedBy[BufferView](v); ok; view, ok = ir.DefinedBy[BufferView](v) {
 		v = view.Buffer()
@@ -149,7 +149,7 @@ func ViewedBuffer(v *ir.Value) *ir.Value {
 	return v
 }
 
-// BufferUsers lists the operations that use a buffer, as it is or as a view of it.
+// BufferUsers lists the operations that use a buffer or a view of it.
 func BufferUsers(buffer *ir.Value) (users []*ir.Op) {
 	for u := buffer.FirstUse(); u != nil; u = u.Next() {
 		if v, ok := ir.As[BufferView](u.Owner()); ok {
@@ -161,7 +161,7 @@ func BufferUsers(buffer *ir.Value) (users []*ir.Op) {
 	return users
 }
 
-// MemoryOf is where a buffer lies: the result of its alloc_shared, or the ring of which it is a slot.
+// MemoryOf is the allocation of a buffer: the result of its alloc_shared, or the ring of which it is a slot.
 func MemoryOf(buffer *ir.Value) *ir.Value {
 	buffer = ViewedBuffer(buffer)
 	if s, ok := ir.DefinedBy[RingSlot](buffer); ok {
@@ -170,7 +170,7 @@ func MemoryOf(buffer *ir.Value) *ir.Value {
 	return buffer
 }
 
-// MemoryUsers lists the operations that use what MemoryOf gives, or a slot of it; those that name a slot, too.
+// MemoryUsers lists the operations that use an allocation (see MemoryOf) or a slot of it, the ring_slot ops included.
 func MemoryUsers(memory *ir.Value) (users []*ir.Op) {
 	for _, op := range BufferUsers(memory) {
 		users = append(users, op)
@@ -181,7 +181,7 @@ func MemoryUsers(memory *ir.Value) (users []*ir.Op) {
 	return users
 }
 
-// ZeroFilled reports whether what a load does not read may be zero: the program asks for zero, or for nothing in particular.
+// ZeroFilled reports whether elements that a load masks out may be zero: its padding is zero or unspecified.
 func ZeroFilled(load *ir.Op) bool {
 	if l, ok := ir.As[Load](load); ok {
 		return l.Padding() == nil || IsZero(l.Padding())
@@ -206,8 +206,8 @@ func SizeOf(sizes []int64, operands []*ir.Value, a int) (v *ir.Value, n int64) {
 	return operands[at], 0
 }
 
-// Below reads a comparison as small < large, or with inclusive small <= large; ok is false for others.
-func Below(c Cmpi) (small, large *ir.Value, inclusive, ok bool) {
+// AsLess normalizes a comparison to small < large, or with inclusive to small <= large; ok is false for equality.
+func AsLess(c Cmpi) (small, large *ir.Value, inclusive, ok bool) {
 	switch c.Predicate() {
 	case def.PredLess, def.PredLessEqual:
 		return c.Lhs(), c.Rhs(), c.Predicate() == def.PredLessEqual, true
@@ -256,9 +256,9 @@ func PlanOf(entry *ir.Op) *PlanAttr {
 	return p
 }
 
-// FollowsFromBlock reports whether a scalar is computed from the number of a tile block, as far as it is followed.
-func FollowsFromBlock(v *ir.Value) bool {
-	left := mostFollowed
+// DependsOnProgramID reports whether a scalar is computed from a program_id. It follows at most maxFollowed operands, and no loops and branches.
+func DependsOnProgramID(v *ir.Value) bool {
+	left := maxFollowed
 	var follows func(v *ir.Value) bool
 	follows = func(v *ir.Value) bool {
 		op := v.DefiningOp()
@@ -270,8 +270,8 @@ func FollowsFromBlock(v *ir.Value) bool {
 	return follows(v)
 }
 
-// mostFollowed bounds the values that one is followed back to.
-const mostFollowed = 64
+// maxFollowed bounds the search of DependsOnProgramID.
+const maxFollowed = 64
 
 // RoleOf is the role that an op is in, nil if it is in none.
 func RoleOf(op *ir.Op) *ir.Op {
@@ -291,7 +291,7 @@ func EntryOf(op *ir.Op) *ir.Op {
 	return op
 }
 
-// WarpsOf is the number of warps that run an op: those of the role around it, else those of the entry that compute.
+// WarpsOf is the number of warps that run an op: those of the role around it, else the compute warps of the entry.
 func WarpsOf(op *ir.Op) int {
 	for op.Code() != OpEntry {
 		if r, ok := ir.As[Role](op); ok {
@@ -302,7 +302,7 @@ func WarpsOf(op *ir.Op) int {
 	return PlanOf(op).Warps
 }
 
-// IsStrong reports whether an access must happen once per element: anything but weak.
+// IsStrong reports whether an access is strong in the memory model, so that it must happen exactly once per element: anything but weak.
 func IsStrong(op *ir.Op) bool {
 	m, ok := ir.As[MemoryOp](op)
 	return ok && m.Order() != def.Weak

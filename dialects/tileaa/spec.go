@@ -8,16 +8,16 @@ import (
 	"tileiras/ir"
 )
 
-// Rule is one thing that holds of every op from one stage on.
+// Rule is an invariant of every op from one form on.
 type Rule struct {
-	From  Form   // the form of which it is a part; AnyForm holds always
+	From  Form   // the form that introduces it; AnyForm: it always holds
 	Until Form   // the form that ends it; AnyForm: none
-	Says  string // what holds, for people
+	Says  string // the invariant, for documents and messages
 	// Check returns what is wrong with an op, or "".
 	Check func(op *ir.Op) string
 }
 
-// Rules are the specification of TileAA between passes. CheckForm reads them; so does the documentation.
+// Rules are the specification of TileAA between passes, which CheckForm checks and the documentation lists.
 var Rules = []Rule{
 	{Explicit, AnyForm, "All operations are TileAA's.", func(op *ir.Op) string {
 		if op.Def.Dialect != Dialect.Name {
@@ -97,7 +97,7 @@ var Rules = []Rule{
 	{Allocated, AnyForm, "Every entry knows its shared memory.", each(func(e Entry) string { _, ok := e.SharedBytes(); return has(ok, "shared_bytes") })},
 }
 
-// CheckForm checks what must hold of a module of a form. Modules of other dialects are of AnyForm and not looked at.
+// CheckForm checks the rules of a form. Modules of other dialects are of AnyForm and not checked.
 func CheckForm(module *ir.Op, f Form) error {
 	if module.Def.Dialect != Dialect.Name {
 		return nil
@@ -139,7 +139,7 @@ func (b *Broken) Message() string {
 	return fmt.Sprintf("'%s' op %s, but: %s", b.Op.Name(), b.Says, b.Rule.Says)
 }
 
-// each applies a check to the ops of one kind.
+// each is a check of the ops that are T.
 func each[T ir.Typed](check func(T) string) func(op *ir.Op) string {
 	return func(op *ir.Op) string {
 		if t, ok := ir.As[T](op); ok {
@@ -149,7 +149,7 @@ func each[T ir.Typed](check func(T) string) func(op *ir.Op) string {
 	}
 }
 
-// not forbids ops.
+// not is a check that forbids ops.
 func not(codes ...ir.Code) func(op *ir.Op) string {
 	return func(op *ir.Op) string {
 		if slices.Contains(codes, op.Code()) {
@@ -159,7 +159,7 @@ func not(codes ...ir.Code) func(op *ir.Op) string {
 	}
 }
 
-// has asks for an attribute.
+// has is the message for a missing attribute.
 func has(there bool, attr string) string {
 	if !there {
 		return "has no " + attr
@@ -206,7 +206,7 @@ func accesses(op *ir.Op) string {
 	return has(ok, "vec")
 }
 
-// columned asks for the memory and the column of whatever is in tensor memory.
+// columned checks that whatever is in tensor memory has its memory and its column assigned.
 func columned(op *ir.Op) string {
 	var memory *ir.Value
 	var placed bool

@@ -51,18 +51,18 @@ type RingType struct {
 	Buffer *BufferType
 }
 
-// PipelineType is what a role that fills slots and one that reads them meet at: two mbarriers a slot.
+// PipelineType synchronizes a producer role, which fills slots, with a consumer role, which reads them: it is two mbarriers a slot, full and empty.
 type PipelineType struct {
 	Slots int64 // at least 1
 }
 
-// TensorMemoryType is a tile block's part of tensor memory: the words of shared memory that say where it begins and which of the products that write it
-// are over.
+// TensorMemoryType is a tile block's allocation of tensor memory: in shared memory it has the word with its address and the mbarriers at which products that
+// write it arrive.
 type TensorMemoryType struct {
 	Columns int64 // a power of two from 32 to 512
 }
 
-// MapMemoryType is where a tile block makes so many tensor maps.
+// MapMemoryType is the memory in which a tile block makes its tensor maps.
 type MapMemoryType struct {
 	Maps int64 // at least 1
 }
@@ -178,7 +178,7 @@ func TensorMemory(c *ir.Context, columns int64) *TensorMemoryType {
 	return ir.Intern(c, tensorKey{columns}, func() *TensorMemoryType { return &TensorMemoryType{columns} })
 }
 
-// ProductMbarriers are what products of the tensor unit arrive at by turns: so many may be under way that nobody has waited for.
+// ProductMbarriers is the number of mbarriers at which products of the tensor unit arrive in turn: so many may be in flight.
 const ProductMbarriers = 8
 
 // ProductMbarrier is the offset of an mbarrier of products behind the word that says where tensor memory begins.
@@ -206,7 +206,7 @@ func (t *MapMemoryType) PlaceOfMaps() int64 { return t.CopyMbarrier(CopyMbarrier
 // Bytes is the shared memory that belongs to it.
 func (t *MapMemoryType) Bytes() int { return int(t.PlaceOfMaps()) + MbarrierBytes }
 
-// Alignments of buffers: swizzles repeat after at most swizzleAlign bytes, and in a buffer of a power of two after no more than it has.
+// Alignments of buffers: the period of a swizzle is at most swizzleAlign bytes, and at most the size of a buffer that is a power of two.
 const smallAlign, swizzleAlign = 128, 1024
 
 // Bytes is the size of a buffer.

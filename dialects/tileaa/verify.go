@@ -303,15 +303,15 @@ var verifiers = ir.Table[verifier]{
 	OpFor & ir.Place:      of(verifyFor),
 	OpLoop & ir.Place:     of(verifyLoop),
 	OpIf & ir.Place:       of(verifyIf),
-	OpYield & ir.Place:    inside(OpIf, OpReduce, OpScan, OpRoles, OpRole),
-	OpBreak & ir.Place:    inside(OpLoop, OpIf),
-	OpContinue & ir.Place: inside(OpFor, OpLoop, OpIf),
-	OpReturn & ir.Place:   inside(OpEntry, OpIf, OpLoop),
+	OpYield & ir.Place:    nestedIn(OpIf, OpReduce, OpScan, OpRoles, OpRole),
+	OpBreak & ir.Place:    nestedIn(OpLoop, OpIf),
+	OpContinue & ir.Place: nestedIn(OpFor, OpLoop, OpIf),
+	OpReturn & ir.Place:   nestedIn(OpEntry, OpIf, OpLoop),
 	OpPrint & ir.Place:    of(verifyPrint),
 	OpAssert & ir.Place:   rowSaysAll,
 
 	OpRoles & ir.Place: of(verifyRoles),
-	OpRole & ir.Place: all(inside(OpRoles), of(func(r Role) string {
+	OpRole & ir.Place: all(nestedIn(OpRoles), of(func(r Role) string {
 		if n := r.Warps(); n < 1 || n > mostWarps || n&(n-1) != 0 {
 			return fmt.Sprintf("has %d warps, which is no power of two up to %d", n, mostWarps)
 		}
@@ -363,7 +363,7 @@ var verifiers = ir.Table[verifier]{
 		}
 		return verifyMapped(c)
 	}),
-	OpAllocMaps & ir.Place: all(inside(OpEntry), of(verifyAllocMaps)), OpMapsAcquire & ir.Place: rowSaysAll, OpMapsAddress & ir.Place: rowSaysAll, OpMapsRelease & ir.Place: rowSaysAll,
+	OpAllocMaps & ir.Place: all(nestedIn(OpEntry), of(verifyAllocMaps)), OpMapsAcquire & ir.Place: rowSaysAll, OpMapsAddress & ir.Place: rowSaysAll, OpMapsRelease & ir.Place: rowSaysAll,
 	OpTensorMap & ir.Place:   of(verifyTensorMap),
 	OpAsyncCommit & ir.Place: rowSaysAll,
 	OpAsyncWait & ir.Place: of(func(w AsyncWait) string {

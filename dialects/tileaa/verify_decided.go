@@ -10,7 +10,7 @@ import (
 	"tileiras/ir/printf"
 )
 
-// This file checks what passes decide and write on operations and types: a text may say anything.
+// This file verifies the decisions of passes, which are attributes and types: a module may come from text, which may say anything.
 
 // decided checks all decisions that an op carries.
 func decided(op *ir.Op) string {
@@ -33,7 +33,7 @@ func decided(op *ir.Op) string {
 		return accessFits(a)
 	}
 	if d, ok := ir.As[Dot](op); ok && d.Atom() != nil {
-		return sharedOut(d)
+		return splitFits(d)
 	}
 	if p, ok := ir.As[PlacedOp](op); ok {
 		return placed(p)
@@ -66,7 +66,7 @@ func placed(p PlacedOp) string {
 	return ""
 }
 
-// distributed checks the shape of a tile, and its layout, if it has one: the threads that run an op hold all of it.
+// distributed checks the shape of a tile and its layout, if it has one: the threads that run op must hold all elements.
 func distributed(op *ir.Op, t *TileType) string {
 	if t == nil || op == nil {
 		return ""
@@ -85,10 +85,10 @@ func distributed(op *ir.Op, t *TileType) string {
 	return heldBy(op, *t.Layout)
 }
 
-// mostElements is what a tile of Tile IR may have, mostRegs the registers of a thread that a layout may number: several times those that there are.
+// mostElements is the most elements of a tile of Tile IR, mostRegs the most registers of a layout: several times those of the hardware.
 const mostElements, mostRegs = int64(1 << 24), 1 << 12
 
-// spreads checks that a layout is one for a shape, and that threads can have as many registers.
+// spreads checks that a layout is for a shape, and its number of registers.
 func spreads(l layout.Layout, shape []int64) string {
 	switch {
 	case !sameDims(shape, l.Shape()):
@@ -103,7 +103,7 @@ func sameDims(shape []int64, of []int) bool {
 	return slices.EqualFunc(shape, of, func(a int64, b int) bool { return a == int64(b) })
 }
 
-// heldBy checks that the threads that run an op hold all that a layout spreads.
+// heldBy checks that a layout is for the lanes and warps that run op, and that they hold all elements.
 func heldBy(op *ir.Op, l layout.Layout) string {
 	if warps := warpsAround(op); l.Lanes() != lanes || l.Blocks() != 1 || warps > 0 && l.Warps() != warps {
 		return fmt.Sprintf("has a layout for %d lanes of %d warps, and %d warps of %d lanes run it", l.Lanes(), l.Warps(), warps, lanes)
@@ -166,8 +166,8 @@ func accessFits(a AccessOp) string {
 	return ""
 }
 
-// sharedOut checks how warps share a product.
-func sharedOut(d Dot) string {
+// splitFits checks the division of a product among warps.
+func splitFits(d Dot) string {
 	m := d.Atom()
 	if !multiplies(d, false) {
 		return m.Atom.Name + " does not multiply elements of these types"
@@ -179,11 +179,11 @@ func sharedOut(d Dot) string {
 	if warps := warpsAround(d.Op); warps > 0 && m.Split.Warps() != warps {
 		return fmt.Sprintf("is shared by %d warps, and %d run it", m.Split.Warps(), warps)
 	}
-	return described(d)
+	return descriptorsFit(d)
 }
 
-// multiplies reports whether an atom is one for the elements of a product. select-atoms widens factors that it takes only in another type, and multiplies them by
-// scales that it does not take; when it has, they are own.
+// multiplies reports whether an atom is for the element types of a product. Before select-atoms, the factors may still have to be widened for the atom, or multiplied by
+// scales that the atom does not take; after it, with own, the types must be those of the atom.
 func multiplies(d Dot, own bool) bool {
 	t, a := TypesOf(d), d.Atom().Atom
 	if !t.A.Known() || !t.B.Known() || t.C != a.C {
@@ -199,8 +199,8 @@ func multiplies(d Dot, own bool) bool {
 	return t.A.WidensTo(left) && t.B.WidensTo(right)
 }
 
-// described checks that an instruction of a group of warps finds its factors in shared memory.
-func described(d Dot) string {
+// descriptorsFit checks that the factors in shared memory of an instruction of a group of warps have canonical layouts, which descriptors can express.
+func descriptorsFit(d Dot) string {
 	m := d.Atom()
 	for i, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
 		b, ok := v.Type().(*BufferType)

@@ -8,9 +8,9 @@ import (
 	"tileiras/ir"
 )
 
-// This file checks that the layouts of an op's tiles correspond: what a thread makes of a tile it finds in registers of its own.
+// This file verifies that the layouts of an op's tiles correspond: a thread finds the operands of what it computes in its own registers.
 
-// layoutRules say of an op whose tiles may have different layouts how these must correspond; what works element by element has one.
+// layoutRules check the layouts of ops whose tiles may have different ones; all tiles of other ops have one layout.
 var layoutRules = ir.Table[verifier]{
 	OpBroadcast & ir.Place: renamed, OpReshape & ir.Place: renamed, OpPermute & ir.Place: renamed,
 	OpCat & ir.Place:    of(catLayouts),
@@ -20,19 +20,19 @@ var layoutRules = ir.Table[verifier]{
 		return pieceLayouts(op, op.Operand(0), op.Result(0), true)
 	},
 	OpInsert & ir.Place: func(op *ir.Op) string {
-		if wrong := alike(op.Operand(1), op.Result(0)); wrong != "" {
+		if wrong := sameLayouts(op.Operand(1), op.Result(0)); wrong != "" {
 			return wrong
 		}
 		return pieceLayouts(op, op.Result(0), op.Operand(0), false)
 	},
 	OpDotLand & ir.Place: func(op *ir.Op) string {
 		if len(DotLand{op}.Indices()) == 0 {
-			return alike(op.Operand(0), op.Result(0))
+			return sameLayouts(op.Operand(0), op.Result(0))
 		}
 		return pieceLayouts(op, op.Operand(0), op.Result(0), false)
 	},
 	OpReduce & ir.Place: of(reduceLayouts), OpScan & ir.Place: of(scanLayouts),
-	OpPointerBlock & ir.Place: func(op *ir.Op) string { return alike(op.Operands()...) },
+	OpPointerBlock & ir.Place: func(op *ir.Op) string { return sameLayouts(op.Operands()...) },
 	OpDot & ir.Place:          of(dotLayouts),
 	OpFactorStore & ir.Place:  of(factorLayout),
 }
@@ -43,7 +43,7 @@ func correspond(op *ir.Op) string {
 		return check(op)
 	}
 	if op.Traits().Has(ir.Elementwise) || ir.Is[PtrAccess](op) {
-		return alike(append(op.Operands(), op.Results()...)...)
+		return sameLayouts(append(op.Operands(), op.Results()...)...)
 	}
 	if a, ok := ir.As[BlockOp](op); ok {
 		return listedLayout(a)
@@ -51,8 +51,8 @@ func correspond(op *ir.Op) string {
 	return ""
 }
 
-// alike checks that all tiles have one layout.
-func alike(values ...*ir.Value) string {
+// sameLayouts checks that all tiles have one layout.
+func sameLayouts(values ...*ir.Value) string {
 	var first *layout.Layout
 	for _, v := range values {
 		l := LayoutOf(v)
@@ -67,8 +67,8 @@ func alike(values ...*ir.Value) string {
 	return ""
 }
 
-// Renamed finds the registers of a broadcast, reshape or permute in its source: register r of the result is register regs[r] there, in every thread. ok is false where
-// some thread does not hold what it needs, or holds it in a register of its own.
+// Renamed is the renaming of registers that a broadcast, reshape or permute amounts to: register r of the result is register regs[r] of the source, in every thread. ok is
+// false where some thread does not hold what it needs, or the register depends on the thread.
 func Renamed(op *ir.Op) (regs []int, ok bool) {
 	from, to := LayoutOf(op.Operand(0)), LayoutOf(op.Result(0))
 	switch {
@@ -97,7 +97,7 @@ func renamed(op *ir.Op) string {
 }
 
 func catLayouts(c Cat) string {
-	if wrong := alike(c.Lhs(), c.Rhs()); wrong != "" {
+	if wrong := sameLayouts(c.Lhs(), c.Rhs()); wrong != "" {
 		return wrong
 	}
 	from, to := LayoutOf(c.Lhs()), LayoutOf(c.Result())
@@ -107,7 +107,7 @@ func catLayouts(c Cat) string {
 	return ""
 }
 
-// cutLayouts checks the layouts of wide elements and of the narrow ones of which they consist, be it the other way round.
+// cutLayouts checks the layouts of a bitcast between elements of different widths.
 func cutLayouts(source, result *ir.Value) string {
 	wide, narrow := LayoutOf(source), LayoutOf(result)
 	if wide == nil || narrow == nil {
@@ -122,7 +122,7 @@ func cutLayouts(source, result *ir.Value) string {
 	return ""
 }
 
-// pieceLayouts checks a piece of a tile with constant slice numbers; lanes: what other lanes hold they tell.
+// pieceLayouts checks the extraction of a piece of a tile with constant slice numbers; with lanes, other lanes may supply it by shuffles.
 func pieceLayouts(op *ir.Op, whole, piece *ir.Value, lanes bool) string {
 	from, to := LayoutOf(whole), LayoutOf(piece)
 	if from == nil || to == nil {
@@ -141,7 +141,7 @@ func pieceLayouts(op *ir.Op, whole, piece *ir.Value, lanes bool) string {
 }
 
 func reduceLayouts(r Reduce) string {
-	if wrong := alike(r.Operands()...); wrong != "" {
+	if wrong := sameLayouts(r.Operands()...); wrong != "" {
 		return wrong
 	}
 	l := LayoutOf(r.Operands()[0])
@@ -152,7 +152,7 @@ func reduceLayouts(r Reduce) string {
 	if !ok {
 		return "needs a layout in which what steps along the dimension steps along no other"
 	}
-	if len(axis.Warp) > 0 && !bitByBit(*l, int(r.Dim())) {
+	if len(axis.Warp) > 0 && !separable(*l, int(r.Dim())) {
 		return "needs a layout in which what steps along a dimension that warps share does so by a power of two"
 	}
 	for _, v := range r.Results() {
@@ -165,8 +165,9 @@ func reduceLayouts(r Reduce) string {
 	return ""
 }
 
-// bitByBit reports whether all that steps along a dimension does so by one bit: split-reductions makes dimensions of what registers, lanes and warps step along.
-func bitByBit(l layout.Layout, dim int) bool {
+// separable reports whether every basis that steps along a dimension is one bit, so that split-reductions can split the dimension into parts along registers, lanes and
+// warps.
+func separable(l layout.Layout, dim int) bool {
 	for _, c := range l.Matrix().Cols {
 		if at := l.Coords(c)[dim]; at&(at-1) != 0 {
 			return false
@@ -176,7 +177,7 @@ func bitByBit(l layout.Layout, dim int) bool {
 }
 
 func scanLayouts(s Scan) string {
-	if wrong := alike(append(s.Operands(), s.Results()...)...); wrong != "" {
+	if wrong := sameLayouts(append(s.Operands(), s.Results()...)...); wrong != "" {
 		return wrong
 	}
 	if l := LayoutOf(s.Operands()[0]); l != nil {
@@ -226,9 +227,9 @@ func listedLayout(a BlockOp) string {
 	return ""
 }
 
-// dotLayouts checks that threads hold what the instruction of a product takes and gives.
+// dotLayouts checks that the layouts of a product are the fragments of its instruction.
 func dotLayouts(d Dot) string {
-	if wrong := alike(d.Acc(), d.Result()); wrong != "" {
+	if wrong := sameLayouts(d.Acc(), d.Result()); wrong != "" {
 		return wrong
 	}
 	m, acc := d.Atom(), LayoutOf(d.Acc())
@@ -277,7 +278,7 @@ func held(factor *ir.Value) (l layout.Layout) {
 	return l
 }
 
-// factorLayout checks that threads hold a factor as instructions find it in tensor memory.
+// factorLayout checks that a factor can be stored to tensor memory without a conversion.
 func factorLayout(s FactorStore) string {
 	l := LayoutOf(s.Value())
 	for _, u := range s.Result().Uses() {

@@ -42,14 +42,14 @@ func verifyDot(op Dot) string {
 	return ""
 }
 
-// OutlivesIterations reports whether a factor is the same in all iterations of the loop of its product. Up to version 13.0, the compiler of PTX gives the registers
-// of such a factor to others in the loop, after a product of a group of warps has read them once (docs/gpu.md); so it lies in shared memory.
+// OutlivesIterations reports whether a factor is invariant in the loop of its product. Up to version 13.0, ptxas reuses the registers of such a factor in the loop after
+// the first wgmma that reads them (docs/gpu.md), so it must be in shared memory.
 func OutlivesIterations(factor *ir.Value, product *ir.Op) bool {
 	loop := ir.EnclosingLoop(product)
 	return loop != nil && ir.DefinedOutside(factor, loop)
 }
 
-// keepsRegisters reports whether a group of warps multiplies by a factor that lies in registers, and does so again in the next iteration.
+// keepsRegisters reports whether a product of a group of warps has a loop-invariant factor in registers.
 func keepsRegisters(d Dot) bool {
 	if d.Atom() == nil || d.Atom().Atom.Group == 0 {
 		return false
@@ -62,8 +62,8 @@ func keepsRegisters(d Dot) bool {
 	return false
 }
 
-// WaitBehind is the wait of its block for a product in flight, or a product behind it that its threads wait for, and so for all before; nil without one: nobody
-// touches its factors in registers until then.
+// WaitBehind is the next op of its block that waits for a product in flight: a wait, or a later product that is waited for, and with it all before it; nil without one.
+// Until then the factors of the product must stay in their registers.
 func WaitBehind(d Dot) (product *ir.Op) {
 	for op := d.Op.Next(); op != nil; op = op.Next() {
 		if w, ok := ir.As[DotWait](op); ok && w.Pending() == 0 {
@@ -76,7 +76,7 @@ func WaitBehind(d Dot) (product *ir.Op) {
 	return product
 }
 
-// EndsProducts reports whether an op is a product of groups of warps that its threads wait for, and so for all before it.
+// EndsProducts reports whether an op is a product of a group of warps that is waited for at once, and with it all products before it.
 func EndsProducts(op *ir.Op) bool {
 	d, ok := ir.As[Dot](op)
 	return ok && !d.InFlight() && d.Atom() != nil && d.Atom().Atom.Group > 0
@@ -97,7 +97,7 @@ func verifyInFlight(d Dot) string {
 	begins := further && prev.InFlight() || !LastOfSum(d).InFlight()
 	if d.Atom().Atom.Tensor != nil {
 		_, scaled := ir.DefinedBy[SumsScale](d.Acc())
-		begins = begins || scaled || AddsToNothing(d) || keptSum(d.Acc())
+		begins = begins || scaled || AddsToNothing(d) || carriedFromStore(d.Acc())
 	} else {
 		begins = (begins || AddsToNothing(d) || d.Acc().HasOneUse()) && WaitBehind(d) != nil
 	}
@@ -108,13 +108,13 @@ func verifyInFlight(d Dot) string {
 	return ""
 }
 
-// takesInFlight reports whether an op passes the result of a product in flight on, or waits for it.
+// takesInFlight reports whether an op may use the result of a product in flight: it passes it on, or waits for it.
 func takesInFlight(op *ir.Op) bool {
 	return op.Code() == OpContinue || op.Code() == OpFor || op.Code() == OpDotLand
 }
 
-// keptSum reports whether a loop carries a value from a sums_store.
-func keptSum(v *ir.Value) bool {
+// carriedFromStore reports whether a loop carries a value from a sums_store.
+func carriedFromStore(v *ir.Value) bool {
 	flow, index, found := carriedBy(v)
 	if !found {
 		return false
@@ -123,7 +123,7 @@ func keptSum(v *ir.Value) bool {
 	return stored
 }
 
-// ProductOf is the product whose sums an op stores, scales or brings.
+// ProductOf is the product whose accumulators in tensor memory an op stores, scales or loads.
 func ProductOf(op SumsOp) (d Dot, ok bool) {
 	if op.Op.Code() == OpSumsStore {
 		return InTensorMemory(op.Result())
@@ -131,7 +131,7 @@ func ProductOf(op SumsOp) (d Dot, ok bool) {
 	return InTensorMemory(op.Source())
 }
 
-// InTensorMemory finds the product that puts a value where only the tensor unit sees it: one in flight, of which loops carry the result.
+// InTensorMemory finds the product in flight of the tensor unit whose result a value is, through loops that carry it: the value is in tensor memory. ok is false for others.
 func InTensorMemory(v *ir.Value) (d Dot, ok bool) {
 	if d, ok = ir.DefinedBy[Dot](v); ok {
 		return d, d.inUnit()
@@ -162,7 +162,7 @@ func InTensorMemory(v *ir.Value) (d Dot, ok bool) {
 // inUnit reports whether the tensor unit has a product in flight.
 func (d Dot) inUnit() bool { return d.InFlight() && d.Atom() != nil && d.Atom().Atom.Tensor != nil }
 
-// LandedMemory is the tensor memory of which a loop reads what products left there, when it is over.
+// LandedMemory is the tensor memory from which a loop loads accumulators to registers when it ends.
 func LandedMemory(loop For) (memory []*ir.Value) {
 	flow, _ := ir.LoopOf(loop.Op)
 	for _, i := range loop.Lands() {
@@ -173,7 +173,7 @@ func LandedMemory(loop For) (memory []*ir.Value) {
 	return memory
 }
 
-// carriedBy finds the loop that carries a value, an argument of its body or one of its results, and its number there.
+// carriedBy finds the loop that carries a value, which is an argument of its body or one of its results, and the index of the carried value.
 func carriedBy(v *ir.Value) (flow ir.Flow, index int, ok bool) {
 	if v.IsArg() {
 		if flow, ok = ir.LoopOf(v.Block().ParentOp()); !ok {
@@ -316,7 +316,7 @@ func verifyFor(op For) string {
 	return ""
 }
 
-// onlySums checks that nobody looks in registers for what is in tensor memory: products add to it, loops carry it, and ops on sums store, scale and bring it.
+// onlySums checks the users of a value in tensor memory, which has no registers: products accumulate on it, loops carry it, and sums ops store, scale and load it.
 func onlySums(v *ir.Value) string {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		_, onSums := ir.As[SumsOp](u.Owner())
@@ -381,8 +381,8 @@ func verifyRoles(op Roles) string {
 	return ""
 }
 
-// inside checks the parent of a terminator, and what it carries out of its loop.
-func inside(parents ...ir.Code) verifier {
+// nestedIn checks the parent of a terminator, and what it carries out of its loop.
+func nestedIn(parents ...ir.Code) verifier {
 	return func(op *ir.Op) string {
 		if p := op.ParentOp(); p == nil || !slices.Contains(parents, p.Code()) {
 			var names []string

@@ -225,7 +225,7 @@ func (g *maskGuards) and(x, y *ir.Value) *ir.Value {
 // fromCompare finds the conditions for a comparison x < y: it is true everywhere where the largest x is below the smallest y, false everywhere where
 // the smallest x is not below the largest y. They are computed in 64 bits and hold only where no coordinate wraps.
 func (g *maskGuards) fromCompare(c tileaa.Cmpi) (uniform [2]*ir.Value) {
-	small, large, inclusive, ok := tileaa.Below(c)
+	small, large, inclusive, ok := tileaa.AsLess(c)
 	if !ok {
 		return uniform
 	}

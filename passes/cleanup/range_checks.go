@@ -158,7 +158,7 @@ func (c *rangeChecks) checkBlock(block tileaa.BlockTile) {
 
 // checkCompare is the limit up to which a comparison is true for all elements.
 func (c *rangeChecks) checkCompare(cmp tileaa.Cmpi) (l limit, ok bool) {
-	small, large, inclusive, ok := tileaa.Below(cmp)
+	small, large, inclusive, ok := tileaa.AsLess(cmp)
 	if !ok {
 		return l, false
 	}
@@ -312,7 +312,7 @@ func (c *rangeChecks) split(s *pass.State) {
 	}
 	c.loop.SetLower(end)
 	c.loop.SetInits(main.Results())
-	c.loop.SetRemainder(!slices.ContainsFunc(c.limits, func(l limit) bool { return l.bound != nil && tileaa.FollowsFromBlock(l.bound) }))
+	c.loop.SetRemainder(!slices.ContainsFunc(c.limits, func(l limit) bool { return l.bound != nil && tileaa.DependsOnProgramID(l.bound) }))
 }
 
 // splitPoint is the first iteration in which a check may fail, clamped to the bounds of the loop. It is computed in the type of the induction variable

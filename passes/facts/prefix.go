@@ -83,7 +83,7 @@ func sameDim(reshape *ir.Op, d int) (int, bool) {
 
 // endOf reads a comparison as a prefix mask of groups of n neighbours along d.
 func (f *Facts) endOf(c tileaa.Cmpi, d int, n int64) (end MaskEnd, ok bool) {
-	small, large, inclusive, ok := tileaa.Below(c)
+	small, large, inclusive, ok := tileaa.AsLess(c)
 	if !ok {
 		return end, false
 	}

@@ -93,5 +93,5 @@ func IsGridStride(loop *ir.Op) bool {
 		return false
 	}
 	step, known := tileaa.SplatInt(f.Step())
-	return !(known && step <= 1) && tileaa.FollowsFromBlock(f.Lower())
+	return !(known && step <= 1) && tileaa.DependsOnProgramID(f.Lower())
 }

@@ -2,7 +2,7 @@ package ir
 
 import "slices"
 
-// Builder makes operations at a place in a block.
+// Builder makes operations at an insertion point, a place in a block.
 type Builder struct {
 	Ctx   *Context
 	Loc   Location // of the operations to come
@@ -19,7 +19,7 @@ func (b *Builder) AtStart(bl *Block) *Builder { b.block, b.at = bl, bl.first; re
 func (b *Builder) Before(op *Op) *Builder     { b.block, b.at = op.block, op; return b }
 func (b *Builder) After(op *Op) *Builder      { b.block, b.at = op.block, op.next; return b }
 
-// AfterValue sets the place behind the definition of a value: behind its op, or at the start of the block of which it is an argument.
+// AfterValue sets the insertion point right after the definition of a value: after its op, or at the start of the block of which it is an argument.
 func (b *Builder) AfterValue(v *Value) *Builder {
 	if v.IsArg() {
 		return b.AtStart(v.block)
@@ -69,7 +69,7 @@ func (op *Op) clone(m Mapping, ctx *Context) *Op {
 	if ctx != nil {
 		ctx.MadeOp()
 	}
-	c := memory(len(op.operands), len(op.results), len(op.attrs))
+	c := allocOp(len(op.operands), len(op.results), len(op.attrs))
 	c.Def, c.UnregisteredName, c.loc, c.groups, c.extra = op.Def, op.UnregisteredName, op.loc, slices.Clone(op.groups), slices.Clone(op.extra)
 	copy(c.attrs, op.attrs)
 	for i := range op.operands {

@@ -3,8 +3,8 @@ package ir
 // IsDead reports whether an op can be erased: no result is used, and it has no effect.
 func IsDead(op *Op) bool { return !op.HasUses() && WithoutEffect(op) }
 
-// WithoutEffect reports whether an op only gives its results: it and all ops inside it are pure or end a region of it. A loop that only a
-// break ends may run for ever, which is an effect; a for does not.
+// WithoutEffect reports whether an op does nothing but compute its results: it and all ops inside it are pure or terminators of its
+// regions. A loop without a trip count may not terminate, which is an effect; a for does.
 func WithoutEffect(op *Op) bool {
 	if op.Traits().Has(Terminator) || op.Def == Unregistered {
 		return false
@@ -12,18 +12,17 @@ func WithoutEffect(op *Op) bool {
 	if op.NumRegions() == 0 {
 		return op.Traits().Has(Pure)
 	}
-	return comesToAnEnd(op) && hasNoEffect(op)
+	return terminates(op) && regionsHaveNoEffect(op)
 }
 
-// comesToAnEnd reports whether an op with regions runs them a number of times that is known when it starts: a loop without a bound may
-// run for ever, which is an effect.
-func comesToAnEnd(op *Op) bool {
+// terminates reports whether an op with regions runs them a number of times that is known when it starts.
+func terminates(op *Op) bool {
 	f, ok := FlowOf(op)
 	return ok && f.Kind != LoopFlow
 }
 
-// hasNoEffect looks into regions: all ops are pure, or region ops like this, and control only goes on after op.
-func hasNoEffect(op *Op) bool {
+// regionsHaveNoEffect looks into regions: all ops are pure, or region ops like this, and control only goes on after op.
+func regionsHaveNoEffect(op *Op) bool {
 	for b := range op.Blocks() {
 		for o := b.First(); o != nil; o = o.Next() {
 			switch {
@@ -32,7 +31,7 @@ func hasNoEffect(op *Op) bool {
 					return false
 				}
 			case o.NumRegions() > 0:
-				if !comesToAnEnd(o) || !hasNoEffect(o) {
+				if !terminates(o) || !regionsHaveNoEffect(o) {
 					return false
 				}
 			case !o.Traits().Has(Pure):
@@ -43,7 +42,7 @@ func hasNoEffect(op *Op) bool {
 	return true
 }
 
-// endsOnly reports whether a terminator directly inside op ends no more than one iteration or branch of op.
+// endsOnly reports whether a terminator inside op ends no more than an iteration or branch of op, so that control continues after op.
 func endsOnly(op, end *Op) bool {
 	return Target(end) == op && end.Def.Flow.Kind != BreakFlow
 }

@@ -23,7 +23,7 @@ const (
 	AsyncProxy
 )
 
-// When says at which point an effect is over for the thread that runs the operation.
+// When says at which point an effect is complete for the thread that runs the operation.
 type When uint8
 
 const (

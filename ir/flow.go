@@ -1,6 +1,6 @@
 package ir
 
-// FlowKind says how control passes through the regions of an operation, or what a terminator does.
+// FlowKind is the control flow of an operation with regions, or of a terminator.
 type FlowKind uint8
 
 const (
@@ -11,8 +11,8 @@ const (
 	LoopFlow
 	// CountedFlow: the region runs a number of times that is known at its start (for). Results are the carried values at its end.
 	CountedFlow
-	// CombineFlow: the region is a function that the operation applies to elements (reduce, scan); its arguments are no values of
-	// the program around it.
+	// CombineFlow: the region is a function that the operation applies to elements (reduce, scan); no values of the program flow
+	// into its arguments.
 	CombineFlow
 
 	// YieldFlow ends a region and hands its operands to the operation around it.
@@ -28,7 +28,7 @@ const (
 // FlowDef is the control flow of a row.
 type FlowDef struct {
 	Kind FlowKind
-	// Inits is the declared operand that holds the first values of what a loop carries.
+	// Inits is the declared operand with the initial values of the carried values of a loop.
 	Inits string
 	// Own is how many arguments of a loop's block come before the carried ones (the induction variable).
 	Own int
@@ -37,7 +37,8 @@ type FlowDef struct {
 // IsLoop reports whether a region may run more than once.
 func (k FlowKind) IsLoop() bool { return k == LoopFlow || k == CountedFlow }
 
-// Flow is the control flow of one operation with regions: the one place that knows which values meet where.
+// Flow is the control flow of one operation with regions. It alone knows which values flow into its block arguments and results, as
+// the incoming values of a phi do.
 type Flow struct {
 	Op   *Op
 	Kind FlowKind
@@ -57,7 +58,7 @@ func LoopOf(op *Op) (f Flow, ok bool) {
 	return Flow{op, op.Def.Flow.Kind}, true
 }
 
-// Inits are the first values of what a loop carries; none for other operations.
+// Inits are the initial values of the carried values of a loop; none for other operations.
 func (f Flow) Inits() []*Value {
 	if !f.Kind.IsLoop() {
 		return nil
@@ -65,24 +66,24 @@ func (f Flow) Inits() []*Value {
 	return f.Op.OperandGroup(f.inits())
 }
 
-// InitUse is the operand slot of the first value of carried value i.
+// InitUse is the operand slot of the initial value of carried value i.
 func (f Flow) InitUse(i int) *Use {
 	lo, _ := f.Op.group(f.inits())
 	return &f.Op.operands[lo+i]
 }
 
-// InitIndex is the number of the carried value of which an operand is the first value; ok is false for other operands.
+// InitIndex is the index of the carried value of which an operand is the initial value; ok is false for other operands.
 func (f Flow) InitIndex(operand int) (i int, ok bool) {
 	lo, hi := f.Op.group(f.inits())
 	return operand - lo, lo <= operand && operand < hi
 }
 
-// SetInits replaces the first values; arguments, results and terminators are the caller's care.
+// SetInits replaces the initial values; arguments, results and terminators are up to the caller.
 func (f Flow) SetInits(vs []*Value) { f.Op.SetOperandGroup(f.inits(), vs) }
 
 func (f Flow) inits() int { return f.Op.Def.OperandIndex(f.Op.Def.Flow.Inits) }
 
-// Carried are the block arguments that hold what a loop carries from iteration to iteration; none for other operations.
+// Carried are the block arguments of the carried values of a loop; none for other operations.
 func (f Flow) Carried() []*Value {
 	if !f.Kind.IsLoop() {
 		return nil
@@ -90,7 +91,7 @@ func (f Flow) Carried() []*Value {
 	return f.Op.Body().args[f.Op.Def.Flow.Own:]
 }
 
-// InductionVar is the argument that counts the iterations of a counted loop, else nil.
+// InductionVar is the induction variable of a counted loop, else nil.
 func (f Flow) InductionVar() *Value {
 	if f.Kind != CountedFlow || f.Op.Def.Flow.Own == 0 {
 		return nil
@@ -98,7 +99,7 @@ func (f Flow) InductionVar() *Value {
 	return f.Op.Body().args[0]
 }
 
-// CarriedIndex is the number of a block argument among the carried values of a loop; ok is false when it is none of them.
+// CarriedIndex is the index of a block argument among the carried values of a loop; ok is false when it is none of them.
 func (f Flow) CarriedIndex(v *Value) (i int, ok bool) {
 	if !f.Kind.IsLoop() || v.block == nil || v.block != f.Op.Body() || v.index < f.Op.Def.Flow.Own {
 		return 0, false
@@ -151,7 +152,7 @@ func (f Flow) Exits() []*Op {
 	return f.Terminators(YieldFlow)
 }
 
-// CarriedIncoming lists the values that carried value i may take: its first value, then what each continue passes on.
+// CarriedIncoming lists the incoming values of carried value i: its initial value, then the operand of each continue.
 func (f Flow) CarriedIncoming(i int) []*Value {
 	vs := []*Value{f.Inits()[i]}
 	for _, t := range f.Continues() {
@@ -160,8 +161,8 @@ func (f Flow) CarriedIncoming(i int) []*Value {
 	return vs
 }
 
-// ResultIncoming lists the values that result i may take: what each exit passes, and for a counted loop, which may not run at all,
-// its first value before them.
+// ResultIncoming lists the incoming values of result i: the operand of each exit, and for a counted loop, which may have no iteration,
+// the initial value before them.
 func (f Flow) ResultIncoming(i int) []*Value {
 	var vs []*Value
 	if f.Kind == CountedFlow {
@@ -173,9 +174,8 @@ func (f Flow) ResultIncoming(i int) []*Value {
 	return vs
 }
 
-// Incoming lists the values that v may take where control flow meets: v is a carried value of a loop, or a result of a loop or
-// branch. ok is false for all other values, which are what they are; those include induction variables and the arguments of combine
-// regions and entries.
+// Incoming lists the incoming values of v, if v is like a phi: a carried value of a loop, or a result of a loop or branch. ok is
+// false for all other values; those include induction variables and the arguments of combine regions and entries.
 func Incoming(v *Value) (vs []*Value, ok bool) {
 	op := v.op
 	if v.block != nil {
@@ -198,8 +198,8 @@ func Incoming(v *Value) (vs []*Value, ok bool) {
 	return f.CarriedIncoming(i), true
 }
 
-// Target is the operation to which a terminator passes control: the branch or combine that a yield ends, the loop that a break or
-// continue belongs to, the isolated operation that a return leaves. nil when there is none.
+// Target is the operation whose region a terminator ends: the branch or combine of a yield, the loop of a break or continue, the
+// isolated operation of a return. nil when there is none.
 func Target(term *Op) *Op {
 	kind := term.Def.Flow.Kind
 	for p := term.ParentOp(); p != nil; p = p.ParentOp() {
@@ -221,8 +221,9 @@ func Target(term *Op) *Op {
 	return nil
 }
 
-// ForwardedTo lists the values that take the value of operand i of a terminator: results of the operation it leaves, and the carried
-// value of a loop that it continues; or of operand i of a loop: what it carries, and the result of one that may have no iteration.
+// ForwardedTo lists the values of which operand i of a terminator is an incoming value: results of the operation it leaves, and the
+// carried value of a loop that it continues; or those of which operand i of a loop is the initial value: what the loop carries, and the
+// result of a loop that may have no iteration. It is the inverse of Incoming.
 func ForwardedTo(op *Op, i int) []*Value {
 	if loop, ok := LoopOf(op); ok {
 		k, carried := loop.InitIndex(i)
@@ -247,7 +248,7 @@ func ForwardedTo(op *Op, i int) []*Value {
 	return nil
 }
 
-// taking lists the values that take what a loop goes on with as number i of what it carries.
+// taking lists the values of which the incoming value number i of a loop's iteration is one.
 func (f Flow) taking(i int) []*Value {
 	if f.Kind == CountedFlow {
 		return []*Value{f.Carried()[i], f.Op.results[i]}
@@ -265,7 +266,7 @@ func EnclosingLoop(op *Op) *Op {
 	return nil
 }
 
-// Taken lists the values that op or what its regions hold takes from outside of it: its operands, and what it captures.
+// Taken lists the values that op and its regions use from outside: the operands, and the captures.
 func Taken(op *Op) []*Value { return append(op.Operands(), Captures(op)...) }
 
 // Captures lists the values that are used inside the regions of op and defined outside them, each once, in the order of their first

@@ -49,7 +49,7 @@ func (p *Printer) properties(op *Op) {
 			d = append(d, NamedAttr{def.Name, a})
 		}
 	}
-	if op.groups != nil && (op.Def.Traits.Has(Segmented) || op.Def.soleGroup(len(op.operands)) == nil) {
+	if op.groups != nil && (op.Def.Traits.Has(Segmented) || op.Def.inferGroups(len(op.operands)) == nil) {
 		d = append(d, NamedAttr{segmentsKey, I32Array(op.groups)})
 	}
 	if len(d) > 0 {
@@ -187,7 +187,7 @@ func (p *Parser) genericGroups(s *ParsedOp, segments I32Array) {
 		return
 	}
 	if segments == nil {
-		segments = s.Def.soleGroup(len(s.flat))
+		segments = s.Def.inferGroups(len(s.flat))
 	}
 	sum := 0
 	for _, k := range segments {
@@ -205,8 +205,8 @@ func (p *Parser) genericGroups(s *ParsedOp, segments I32Array) {
 	s.groups = segments
 }
 
-// soleGroup divides operands when only one operand of the row is not single; nil when that is not so.
-func (d *OpDef) soleGroup(operands int) I32Array {
+// inferGroups divides operands when only one operand of the row is not single; nil when that is not so.
+func (d *OpDef) inferGroups(operands int) I32Array {
 	groups := make(I32Array, d.NumOperandDefs())
 	sole := -1
 	for i := range groups {

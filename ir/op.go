@@ -96,7 +96,7 @@ func (v *Value) ReplaceAllUsesWith(w *Value) {
 	}
 }
 
-// take makes a new use operand i of an operation.
+// take initializes a use: operand i of an operation.
 func (u *Use) take(op *Op, i int, v *Value) {
 	u.owner, u.index = op, i
 	u.set(v)
@@ -146,7 +146,7 @@ func NewOp(s State) *Op {
 	if s.Loc == nil {
 		s.Loc = UnknownLoc{}
 	}
-	op := memory(len(s.Operands), len(s.Types), s.Def.NumAttrDefs())
+	op := allocOp(len(s.Operands), len(s.Types), s.Def.NumAttrDefs())
 	op.Def, op.UnregisteredName, op.loc, op.extra = s.Def, s.Name, s.Loc, s.Extra
 	op.take(s.Operands, s.Groups)
 	for i, t := range s.Types {
@@ -163,9 +163,9 @@ func NewOp(s State) *Op {
 	return op
 }
 
-// memory is an operation with its results and room for its operands and attributes: one piece for most, which have one result, two operands and one attribute
-// at most.
-func memory(operands, results, attrs int) *Op {
+// allocOp allocates an operation with its results and memory for its operands and attributes: one object for most, which have one result, and at most two operands and
+// one attribute.
+func allocOp(operands, results, attrs int) *Op {
 	if results == 1 {
 		m := &struct {
 			op      Op
@@ -239,7 +239,7 @@ func (op *Op) SetOperands(vs []*Value, groups []int32) {
 	op.take(vs, groups)
 }
 
-// take fills in the operands, of which there is room for as many.
+// take fills in the operands; there is memory for them.
 func (op *Op) take(vs []*Value, groups []int32) {
 	for i, v := range vs {
 		op.operands[i].take(op, i, v)
@@ -336,7 +336,7 @@ func (op *Op) HasUses() bool {
 	return slices.ContainsFunc(op.results, (*Value).HasUses)
 }
 
-// Remove takes the op out of its block and keeps it.
+// Remove unlinks the op from its block without erasing it.
 func (op *Op) Remove() {
 	if op.block == nil {
 		return
@@ -365,7 +365,7 @@ func (op *Op) Erase() {
 	op.dropAllReferences()
 }
 
-// ReplaceWith puts another op in the place of op: with takes its regions and gives its results, of which it may have more. op is erased.
+// ReplaceWith replaces op by another op, which takes over its regions and the uses of its results, and may have more results. op is erased.
 func (op *Op) ReplaceWith(with *Op) {
 	for i, r := range op.regions {
 		with.regions[i].TakeBlocks(r)
@@ -488,7 +488,7 @@ func (b *Block) Ops() []*Op {
 	return ops
 }
 
-// MoveBefore moves the ops of a block, all but its terminator, in front of an op, and returns what the terminator passes on.
+// MoveBefore moves the ops of a block, all but its terminator, in front of an op, and returns the operands of the terminator.
 func (b *Block) MoveBefore(at *Op) []*Value {
 	end := b.Terminator()
 	for o := b.first; o != end; {

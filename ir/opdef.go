@@ -236,9 +236,9 @@ const (
 	ImplicitTerminator
 	// Elementwise: result element i depends on operand elements i only.
 	Elementwise
-	// Replicable: running it in several threads for the same element gives each the same value.
+	// Replicable: threads that compute the same element get the same value.
 	Replicable
-	// Costly: an element takes many instructions, so it is not computed again where its value can be kept.
+	// Costly: an element takes many instructions, so it is not rematerialized where its value can be kept.
 	Costly
 	// Function: a Symbol with a signature, an attribute of kind TypeKind.
 	Function

@@ -12,7 +12,7 @@ const (
 // pre-order the regions of an op that the visitor took out of its block are not entered.
 func Walk(op *Op, order WalkOrder, visit func(*Op)) { (*Context)(nil).Walk(op, order, visit) }
 
-// Walk is Walk with a step for every operation.
+// Walk is the function Walk that counts a step for every operation.
 func (c *Context) Walk(op *Op, order WalkOrder, visit func(*Op)) {
 	if order == PreOrder {
 		parent := op.block
@@ -45,8 +45,8 @@ func (c *Context) Walk(op *Op, order WalkOrder, visit func(*Op)) {
 	}
 }
 
-// Step counts one piece of work of bounded size, the visit of an operation, against the budget of the compile: it is called by what
-// may go on for long without making operations. A nil context has no budget.
+// Step counts one piece of work of bounded size, such as the visit of an operation, against the budget of the compile. Code that may
+// run long without making operations calls it. A nil context has no budget.
 func (c *Context) Step() {
 	if c != nil {
 		c.Budget.Step()

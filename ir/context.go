@@ -13,7 +13,7 @@ type Context struct {
 	types    map[any]Type
 	dialects []*Dialect
 	byName   map[string]*Dialect
-	opByName map[string]*OpDef // of all that were registered; nil until somebody asks
+	opByName map[string]*OpDef // of all registered dialects; nil until first used
 	all      []*Dialect
 
 	params map[*Value]string

@@ -35,7 +35,7 @@ type OpDef struct {
 	Summary string
 
 	// Attached by the dialect.
-	Hooks *Hooks // apart from the row, which nobody writes to
+	Hooks *Hooks // a pointer, so that the row itself is read-only data
 
 	// What follows from the rest. Dialect.Init computes it; generated rows have it, so that they take no time at start.
 	OperandArgs []int // indices into Args of the operands, in order

@@ -82,7 +82,7 @@ func exitsOf(op *ir.Op) []*ir.Op {
 	return f.Exits()
 }
 
-// unusedIfResults drops results that nobody uses.
+// unusedIfResults drops results of an if without uses.
 func unusedIfResults(b *ir.Builder, op *ir.Op) bool {
 	keep, all := make([]bool, op.NumResults()), true
 	for i, r := range op.Results() {

@@ -180,7 +180,7 @@ func assertTrue(_ *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
-// unusedSlot: memory that nobody has a pointer to.
+// unusedSlot: an alloca without uses is dead.
 func unusedSlot(_ *ir.Builder, op *ir.Op) bool {
 	if op.Result(0).HasUses() {
 		return false

@@ -82,8 +82,8 @@ func EndsProducts(op *ir.Op) bool {
 	return ok && !d.InFlight() && d.Atom() != nil && d.Atom().Atom.Group > 0
 }
 
-// verifyInFlight checks that nobody takes the result of a product that may not be there yet: a loop carries it to the product of its next iteration, and
-// lands it behind the last one; or to a dot_land, where there were no accumulators or nobody else takes them; or another product adds to it where it is.
+// verifyInFlight checks that the result of a product in flight is not read before it is complete: a loop carries it to the product of the next iteration and lands
+// it after the last one, or another product accumulates on it in place, or a dot_land waits for it, which needs accumulators that are zero or have no other user.
 func verifyInFlight(d Dot) string {
 	if d.Atom() == nil || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA && WaitBehind(d) == nil {
 		return "is in flight, which only products of groups of warps can be, that read both factors in shared memory or are waited for in their block"

@@ -41,7 +41,7 @@ type Copy struct {
 	find sync.Once // of Op, Guarded and Need
 }
 
-// copies are the rows of each kind, narrow to wide, made when somebody asks.
+// copies are the rows of each kind, narrow to wide, made on demand.
 var copies = [...]func() []*Copy{LoadGlobal: copiesOf(LoadGlobal), StoreGlobal: copiesOf(StoreGlobal), LoadShared: copiesOf(LoadShared),
 	StoreShared: copiesOf(StoreShared), LoadMatrix: copiesOf(LoadMatrix), StoreMatrix: copiesOf(StoreMatrix), AsyncCopy: copiesOf(AsyncCopy)}
 

@@ -9,7 +9,7 @@ import (
 )
 
 // maxSweeps bounds canonicalization. Each sweep simplifies every op with operands that are already simple, so a few are
-// enough for real programs; of one that needs more (constant ifs nested deeper than this) the rest stays as it is.
+// enough for real programs; one that needs more (constant ifs nested deeper than this) is left partly simplified.
 const maxSweeps = 32
 
 // A Simplifier applies the first rewrite pattern that matches an op and reports whether one did. New ops go where the builder stands, right before the op.

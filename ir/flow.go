@@ -248,7 +248,7 @@ func ForwardedTo(op *Op, i int) []*Value {
 	return nil
 }
 
-// taking lists the values of which the incoming value number i of a loop's iteration is one.
+// taking lists the values that an iteration passes incoming value i to: the carried value and, of a counted loop, the result.
 func (f Flow) taking(i int) []*Value {
 	if f.Kind == CountedFlow {
 		return []*Value{f.Carried()[i], f.Op.results[i]}

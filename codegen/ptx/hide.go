@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"slices"
 	"strings"
 
 	"tileiras/codegen/ptxop"
@@ -32,41 +33,110 @@ func (f *function) hideFactors(n *natives) {
 // hider is the state of hideFactors for one function.
 type hider struct {
 	*function
-	natives *natives
-	defs    []*inst // by result
-	phis    []*phi  // by register
-	seen    map[reg]bool
-	hidden  map[reg]reg // opaque copies of registers, in the current block
-	always  reg         // the predicate of the selects; 0 without
+	natives  *natives
+	analyzed bool
+	constant []bool      // by register: ptxas may find it to be constant, on some path at least
+	misread  []bool      // and negative as a 32-bit float
+	hidden   map[reg]reg // opaque copies of registers, in the current block
+	always   reg         // the predicate of the selects; 0 without
 }
 
-// define finds the definitions of registers. It keeps copies of instructions, since inserting into a block moves them.
-func (h *hider) define() {
-	h.defs, h.phis, h.seen = make([]*inst, len(h.regs)), make([]*phi, len(h.regs)), map[reg]bool{}
-	for _, b := range h.blocks {
-		for k := range b.phis {
-			h.phis[b.phis[k].dst] = &b.phis[k]
-		}
-		for i := range b.insts {
-			h.budget.Step()
-			in := b.insts[i]
-			for k := range in.row.Results {
-				h.defs[in.ops[k].reg] = &in
+// source is where a register comes from: the operands of which one may reach it unchanged, or from all of which it is computed.
+type source struct {
+	operands []operand
+	computed bool
+}
+
+// analyze finds what ptxas may know of registers: the least fixpoints of two sets, each of which a register enters once, when an operand of its source has.
+func (h *hider) analyze() {
+	h.analyzed = true
+	sources, users := make([]source, len(h.regs)), make([][]reg, len(h.regs))
+	define := func(r reg, s source) {
+		h.budget.Step()
+		sources[r] = s
+		for _, o := range s.operands {
+			if o.kind == kindReg {
+				users[o.reg] = append(users[o.reg], r)
 			}
 		}
 	}
+	for _, b := range h.blocks {
+		for k := range b.phis {
+			define(b.phis[k].dst, source{operands: b.phis[k].args})
+		}
+		for i := range b.insts {
+			s, ok := sourceOf(&b.insts[i])
+			for k := range b.insts[i].row.Results {
+				if ok {
+					define(b.insts[i].ops[k].reg, s)
+				}
+			}
+		}
+	}
+	fixpoint := func(in func(r reg, set []bool) bool) []bool {
+		set, work := make([]bool, len(h.regs)), make([]reg, len(h.regs))
+		for r := range work {
+			work[r] = reg(r)
+		}
+		for len(work) > 0 {
+			h.budget.Step()
+			r := work[len(work)-1]
+			work = work[:len(work)-1]
+			if !set[r] && in(r, set) {
+				set[r] = true
+				work = append(work, users[r]...)
+			}
+		}
+		return set
+	}
+	h.constant = fixpoint(func(r reg, set []bool) bool {
+		known := func(o operand) bool { return o.kind != kindReg || set[o.reg] }
+		s := &sources[r]
+		if s.computed {
+			return !slices.ContainsFunc(s.operands, func(o operand) bool { return !known(o) })
+		}
+		return slices.ContainsFunc(s.operands, known)
+	})
+	h.misread = fixpoint(func(r reg, set []bool) bool {
+		s := &sources[r]
+		return s.computed && h.constant[r] || !s.computed && slices.ContainsFunc(s.operands, func(o operand) bool { return negative(o, set) })
+	})
+}
+
+// negative reports whether an operand may be a constant that is negative as a 32-bit float: a symbol counts, and a register that is in a set.
+func negative(o operand, set []bool) bool {
+	switch o.kind {
+	case kindReg:
+		return set[o.reg]
+	case kindConst:
+		return int32(o.bits) < 0
+	}
+	return true
+}
+
+// sourceOf is the source of the results of an instruction. ok is false for what memory or other threads decide.
+func sourceOf(in *inst) (s source, ok bool) {
+	args := in.ops[in.row.Results:]
+	switch name := in.row.Name; {
+	case strings.HasPrefix(name, "mov.") && len(args) == 1, strings.HasPrefix(name, "shfl."):
+		return source{operands: args[:1]}, true
+	case strings.HasPrefix(name, "selp."):
+		return source{operands: args[:2]}, true
+	}
+	const reads = ptxop.ReadGeneric | ptxop.ReadConst | ptxop.Convergent
+	return source{args, true}, in.row.Effects.Removable() && in.row.Effects&reads == 0 && len(args) > 0
 }
 
 // factors makes constant factors of instruction i of a block opaque, and returns the new index of the instruction.
 func (h *hider) factors(b *block, i int) int {
-	if h.defs == nil {
-		h.define()
+	if !h.analyzed {
+		h.analyze()
 	}
 	in := b.insts[i]
 	first := in.row.Results
 	for k := first; k < first+in.row.HiddenFactors(); k++ {
 		o := &in.ops[k]
-		if !h.misread(*o) {
+		if !negative(*o, h.misread) {
 			continue
 		}
 		to, again := h.hidden[o.reg]
@@ -103,60 +173,4 @@ func (h *hider) begin() {
 		h.make(h.natives.name("activemask.b32"), 0, ofReg(mask)),
 		h.make(h.natives.test("setp.ne.", tS32), 0, ofReg(h.always), ofReg(mask), ofBits(0)),
 	}, b.insts...)
-}
-
-// misread reports whether ptxas may find an operand to be constant, on some path at least, and negative as a 32-bit float.
-func (h *hider) misread(o operand) bool {
-	return h.reach(o, func(o operand) bool { return o.kind != kindConst || int32(o.bits) < 0 })
-}
-
-// known reports whether ptxas may find an operand to be constant, on some path at least.
-func (h *hider) known(o operand) bool {
-	return h.reach(o, func(operand) bool { return true })
-}
-
-// reach reports whether a constant for which counts holds reaches an operand unchanged: through moves, phis, selects and shuffles. The result of an
-// instruction whose operands are all known is passed to counts as the register.
-func (h *hider) reach(o operand, counts func(operand) bool) bool {
-	if o.kind != kindReg {
-		return counts(o)
-	}
-	if h.seen[o.reg] {
-		return false // a cycle of phis: the other incoming values decide
-	}
-	h.seen[o.reg] = true
-	defer delete(h.seen, o.reg)
-	if p := h.phis[o.reg]; p != nil {
-		return h.any(p.args, counts)
-	}
-	in := h.defs[o.reg]
-	if in == nil {
-		return false
-	}
-	args := in.ops[in.row.Results:]
-	switch name := in.row.Name; {
-	case strings.HasPrefix(name, "mov.") && len(args) == 1, strings.HasPrefix(name, "shfl."):
-		return h.any(args[:1], counts)
-	case strings.HasPrefix(name, "selp."):
-		return h.any(args[:2], counts)
-	}
-	const reads = ptxop.ReadGeneric | ptxop.ReadConst | ptxop.Convergent
-	if !in.row.Effects.Removable() || in.row.Effects&reads != 0 || len(args) == 0 {
-		return false
-	}
-	for _, a := range args {
-		if !h.known(a) {
-			return false
-		}
-	}
-	return counts(o)
-}
-
-func (h *hider) any(ops []operand, counts func(operand) bool) bool {
-	for _, o := range ops {
-		if h.reach(o, counts) {
-			return true
-		}
-	}
-	return false
 }

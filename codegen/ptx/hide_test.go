@@ -107,3 +107,32 @@ func TestFactorsThatPtxasKnows(t *testing.T) {
 		}
 	}
 }
+
+// Each of many values is one of the two before it, on 2^60 paths: what ptxas may know of a value is found once.
+func TestFactorsThatComeOnManyPaths(t *testing.T) {
+	for start, hidden := range map[string]bool{"-1140868096": true, "1006648320": false} {
+		var out strings.Builder
+		line := func(format string, args ...any) { fmt.Fprintf(&out, "  "+format+"\n", args...) }
+		line(`%%x0 = add i32 %%n, 0`)
+		line(`%%c = icmp eq i32 %%n, 7`)
+		line(`%%y0 = select i1 %%c, i32 %s, i32 %%x0`, start)
+		for i := range 60 {
+			line(`%%x%d = select i1 %%c, i32 %%x%d, i32 %%y%d`, i+1, i, i)
+			line(`%%y%d = select i1 %%c, i32 %%y%d, i32 %%x%d`, i+1, i, i)
+		}
+		row := ptxop.Lookup("mma.m16n8k8.row.col.f32.f16.f16.f32")
+		results := "{ float, float, float, float }"
+		line(`%%d = call %s asm %q, %q(i32 %%x60, i32 %%x60, i32 %%x60, float 0.0, float 0.0, float 0.0, float 0.0) #0`, results, row.Asm, row.Constraints)
+		line(`%%d0 = extractvalue %s %%d, 0`, results)
+		line(`call void asm sideeffect "st.global.f32 [$0+$1], $2;", "l,n,f"(i8 addrspace(1)* %%p, i32 0, float %%d0)`)
+		source := "define ptx_kernel void @many(i8 addrspace(1)* %p, i32 %n) {\n" + out.String() + "  ret void\n}\nattributes #0 = { convergent }\n"
+		gpu, _ := target.ByName("sm_80")
+		ptx, err := Emit(parse(t, "many", source), Options{Target: gpu})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(ptx), "activemask"); got != hidden {
+			t.Errorf("from %s: hidden is %v, should be %v\n%s", start, got, hidden, ptx)
+		}
+	}
+}

@@ -1,6 +1,6 @@
 package emu
 
-// order is the memory semantics of an access.
+// order is the semantics of an access: weak or strong with a scope, acquire, release (sections 8.4, 8.5).
 type order struct {
 	s       strength
 	acquire bool
@@ -62,14 +62,14 @@ func (d *decoder) decodeOrder(atomic bool) (o order) {
 	return o
 }
 
-// maySpeak notes a strong access that CTAs may see of each other.
-func (d *decoder) maySpeak(op *memOp) {
+// noteCommunication notes a strong access through which CTAs may communicate.
+func (d *decoder) noteCommunication(op *memOp) {
 	if op.order.s != weak && op.space != spShared && op.space != spCluster {
-		d.c.prog.speaks = true
+		d.c.prog.communicates = true
 	}
 }
 
-// cacheHints drops modifiers that only steer caches.
+// cacheHints takes the modifiers that only steer caches, which change no value. policy: there is an operand for a cache policy.
 func (d *decoder) cacheHints() (policy bool) {
 	d.oneOf("ca", "cg", "cs", "cv", "lu", "wb", "wt")
 	for _, level := range []string{"L1", "L2"} {
@@ -150,13 +150,12 @@ func (w *warp) addresses(in *inst, op *memOp, m uint32) *vec {
 	return out
 }
 
-// find is locate for the common case: an aligned access inside the shared memory or the global
-// allocation that was used last.
+// find is locate with a fast path: an aligned access inside shared memory or the global allocation accessed last.
 func (w *warp) find(sp space, addr uint64, n, lane int, what string) (*region, int) {
 	var r *region
 	switch sp {
 	case spGlobal:
-		r = w.last
+		r = w.lastGlobal
 	case spShared:
 		r = w.cta.shared
 	}
@@ -168,7 +167,7 @@ func (w *warp) find(sp space, addr uint64, n, lane int, what string) (*region, i
 	return w.locate(sp, addr, n, lane, what)
 }
 
-// locate finds the memory of an access of n bytes by a lane and its offset there.
+// locate finds the region of an access of n bytes by a lane and its offset there; it checks bounds and alignment.
 func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region, int) {
 	var r *region
 	at := addr
@@ -186,10 +185,10 @@ func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region,
 		}
 		fallthrough
 	case spGlobal, spConst:
-		r = w.last
+		r = w.lastGlobal
 		if r == nil || addr-r.base >= uint64(len(r.data)) {
 			if r = w.launch.mem.find(addr); r != nil {
-				w.last = r
+				w.lastGlobal = r
 			}
 		}
 		if r == nil || addr < r.base || addr-r.base+uint64(n) > uint64(len(r.data)) {
@@ -212,10 +211,10 @@ func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region,
 		r = w.launch.params
 	}
 	if at >= uint64(len(r.data)) || at+uint64(n) > uint64(len(r.data)) {
-		w.fail(OutOfBounds, 1<<lane, r.generic(0)+at, "%d-byte %s at %#x of %s memory (%d bytes)", n, what, at, r.space, len(r.data))
+		w.fail(OutOfBounds, 1<<lane, r.genericAddr(0)+at, "%d-byte %s at %#x of %s memory (%d bytes)", n, what, at, r.space, len(r.data))
 	}
 	if at&uint64(n-1) != 0 && !w.launch.opt.Checks.NoAlignment {
-		w.fail(Misaligned, 1<<lane, r.generic(int(at)), "%d-byte %s at %#x", n, what, addr)
+		w.fail(Misaligned, 1<<lane, r.genericAddr(int(at)), "%d-byte %s at %#x", n, what, addr)
 	}
 	return r, int(at)
 }
@@ -232,7 +231,7 @@ func decodeLd(d *decoder) {
 	policy := d.cacheHints()
 	d.flag("unified")
 	op.space = d.decodeSpace()
-	d.maySpeak(op)
+	d.noteCommunication(op)
 	op.n = d.vectorCount()
 	t := d.typ1()
 	op.elem = t.bytes()
@@ -289,7 +288,7 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 	}
 	size := op.bytes()
 	if op.order.s != weak {
-		w.polls()
+		w.notePolling()
 	}
 	if op.space == spParam && m == fullMask && in.src[op.addr] < 0 { // the same bytes for all
 		r, at := w.locate(spParam, addr[0], size, 0, "load")
@@ -310,12 +309,12 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 		i := firstLane(mm)
 		r, at := w.find(op.space, addr[i], size, i, "load")
 		if r.tracked() {
-			w.noteRead(r, at, size, i, op.order.s)
+			w.recordRead(r, at, size, i, op.order.s)
 			if op.nc {
-				w.neverWritten(r, at, size, i)
+				w.checkNonCoherent(r, at, size, i)
 			}
 			if op.order.s != weak {
-				w.hear(i, syncKey{r, at}, op.order.acquire)
+				w.observe(i, syncAddr{r, at}, op.order.acquire)
 			}
 		}
 		for k, d := range in.dst {
@@ -349,7 +348,7 @@ func decodeSt(d *decoder) {
 	op.order = d.decodeOrder(false)
 	policy := d.cacheHints()
 	op.space = d.decodeSpace()
-	d.maySpeak(op)
+	d.noteCommunication(op)
 	op.n = d.vectorCount()
 	t := d.typ1()
 	op.elem = t.bytes()
@@ -381,7 +380,7 @@ func decodeSt(d *decoder) {
 }
 
 func (w *warp) store(in *inst, op *memOp, m uint32) {
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	addr := w.addresses(in, op, m)
 	if w.launch.opt.Stats {
 		w.countAccess(op, addr, m)
@@ -407,12 +406,12 @@ func (w *warp) store(in *inst, op *memOp, m uint32) {
 			}
 		}
 		if r.tracked() {
-			w.noteWrite(r, at, size, i, op.order.s, w.same(r, at, op, &vals, i))
-			if len(w.launch.mbars) > 0 && r.space == spShared {
-				w.overMbar(r, at, size, i)
+			w.recordWrite(r, at, size, i, op.order.s, w.same(r, at, op, &vals, i))
+			if len(w.launch.mbarriers) > 0 && r.space == spShared {
+				w.checkNotOverMbar(r, at, size, i)
 			}
-			if op.order.s != weak || len(w.launch.syncs) > 0 {
-				w.publishStore(syncKey{r, at}, i, op.order)
+			if op.order.s != weak || len(w.launch.released) > 0 {
+				w.publishStore(syncAddr{r, at}, i, op.order)
 			}
 		}
 		for k := range op.n {
@@ -426,10 +425,10 @@ func (w *warp) store(in *inst, op *memOp, m uint32) {
 	}
 }
 
-// publishStore is the synchronisation of a store: a weak one only ends what was published there.
-func (w *warp) publishStore(key syncKey, lane int, o order) {
+// publishStore is the synchronisation of a store: a weak one only ends the release sequence there.
+func (w *warp) publishStore(key syncAddr, lane int, o order) {
 	if o.s == weak {
-		delete(w.launch.syncs, key)
+		delete(w.launch.released, key)
 		return
 	}
 	w.publish(lane, key, o.release, false)
@@ -446,9 +445,10 @@ func (w *warp) same(r *region, at int, op *memOp, vals *[8]*vec, lane int) bool 
 	return true
 }
 
+// undefStore reports a store of undefined bits to global memory.
 func (w *warp) undefStore(r *region, at, lane int, bits uint64) {
 	if w.launch.opt.Checks.NoUndefined {
 		return
 	}
-	w.fail(Undefined, 1<<lane, r.generic(at), "undefined bits (%#x) are stored to %s byte %d", bits, r.describe(), at)
+	w.fail(Undefined, 1<<lane, r.genericAddr(at), "undefined bits (%#x) are stored to %s byte %d", bits, r.describe(), at)
 }

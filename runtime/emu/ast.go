@@ -86,7 +86,7 @@ type function struct {
 	// .blocksareclusters: the grid of a launch counts clusters
 	clusters bool
 	scope    *scope
-	placeOf  []int // place in the program of each statement, while it is compiled
+	pcOf     []int // place in the program of each statement, while it is compiled
 }
 
 // scope holds the names between a pair of braces.

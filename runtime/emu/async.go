@@ -12,15 +12,15 @@ func decodeCp(d *decoder) {
 		d.bulk(reduce)
 		return
 	}
-	d.needs(agCopy)
+	d.needs(agentCpAsync)
 	switch {
 	case d.flag("commit_group"):
-		d.in.exec = func(w *warp, in *inst, m uint32) { w.commitGroup(agCopy, m) }
+		d.in.exec = func(w *warp, in *inst, m uint32) { w.commitGroup(agentCpAsync, m) }
 	case d.flag("wait_all"):
-		d.in.exec = func(w *warp, in *inst, m uint32) { w.waitGroup(agCopy, m, -1) }
+		d.in.exec = func(w *warp, in *inst, m uint32) { w.waitGroup(agentCpAsync, m, -1) }
 	case d.flag("wait_group"):
 		if n, ok := d.number(); ok {
-			d.in.exec = func(w *warp, in *inst, m uint32) { w.waitGroup(agCopy, m, n) }
+			d.in.exec = func(w *warp, in *inst, m uint32) { w.waitGroup(agentCpAsync, m, n) }
 		}
 	case d.flag("mbarrier"):
 		d.asyncArrive()
@@ -73,7 +73,7 @@ func (d *decoder) asyncCopy() {
 			d.srcArg(&args[3], types["u32"])
 		}
 	}
-	d.in.exec = func(w *warp, in *inst, m uint32) { w.copyAsync(in, op, m) }
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.cpAsync(in, op, m) }
 }
 
 // asyncArrive: cp.async.mbarrier.arrive{.noinc}.shared.b64 [addr]: an arrival when the lane's earlier copies are done. Without
@@ -89,23 +89,23 @@ func (d *decoder) asyncArrive() {
 	}
 	d.address(&d.st.args[0], op)
 	d.in.exec = func(w *warp, in *inst, m uint32) {
-		if !w.eachMbarTogether(in, op, m, func(key syncKey, b *mbarrier) {
+		if !w.eachMbarTogether(in, op, m, func(key syncAddr, b *mbarrier) {
 			n := 0
-			know := w.everyone()
+			know := w.warpSnapshot()
 			lanes(m, func(i int) {
 				n++
-				know.add(w.numbered(agCopy, i))
+				know.join(w.completionClock(agentCpAsync, i))
 			})
 			if !noinc {
 				b.pending += n
 			}
-			w.cta.later(completion{at: key, count: n, know: know, by: w, lane: firstLane(m), place: w.here, what: "cp.async.mbarrier.arrive"})
+			w.cta.queueCompletion(completion{at: key, count: n, clock: know, issuer: w, lane: firstLane(m), pc: w.curPC, what: "cp.async.mbarrier.arrive"})
 		}) {
-			w.eachMbar(in, op, m, func(i int, key syncKey, b *mbarrier) {
+			w.eachMbar(in, op, m, func(i int, key syncAddr, b *mbarrier) {
 				if !noinc {
 					b.pending++
 				}
-				w.cta.later(completion{at: key, count: 1, know: merge(w.snapshot(i), w.numbered(agCopy, i)), by: w, lane: i, place: w.here, what: "cp.async.mbarrier.arrive"})
+				w.cta.queueCompletion(completion{at: key, count: 1, clock: joinClocks(w.laneSnapshot(i), w.completionClock(agentCpAsync, i)), issuer: w, lane: i, pc: w.curPC, what: "cp.async.mbarrier.arrive"})
 			})
 		}
 		w.epoch++

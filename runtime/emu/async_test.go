@@ -252,7 +252,7 @@ func (c *wgmmaCase) run(t *testing.T) {
 	var a [64][64]float64
 	var b [256][64]float64
 	tile := func(start int, across bool, esz int) smemTile {
-		x := smemTile{start: start, span: c.span, across: across, size: esz, leading: 16, stride: 8 * c.span}
+		x := smemTile{start: start, span: c.span, mnMajor: across, size: esz, leading: 16, stride: 8 * c.span}
 		switch {
 		case c.span == 0 && across:
 			x.stride, x.leading = 128, 4096
@@ -268,7 +268,7 @@ func (c *wgmmaCase) run(t *testing.T) {
 			for j := range 16 / x.size {
 				v := smallNumber(r, ty)
 				writeBytes(data, at+j*x.size, x.size, encodeSmall(ty, v))
-				if x.across {
+				if x.mnMajor {
 					put(row+j, k, v)
 				} else {
 					put(row, k+j, v)
@@ -285,7 +285,7 @@ func (c *wgmmaCase) run(t *testing.T) {
 				var word uint64
 				for j := range e {
 					v := smallNumber(r, ta)
-					row, k := placeA(th%32, i, j, e)
+					row, k := indexA(th%32, i, j, e)
 					a[16*(th/32)+row][k] = v
 					word |= encodeSmall(ta, v) << (j * ta.bits)
 				}
@@ -301,7 +301,7 @@ func (c *wgmmaCase) run(t *testing.T) {
 			var word uint64
 			for j := range per {
 				v := float64(r.IntN(64))
-				row, col := placeD(th/32, th%32, i*per+j)
+				row, col := indexD(th/32, th%32, i*per+j)
 				old[row][col] = v
 				word |= encodeSmall(td, v) << (j * td.bits)
 			}
@@ -355,7 +355,7 @@ COPY:
 	for th := range 128 {
 		for i := range nd {
 			for j := range per {
-				row, col := placeD(th/32, th%32, i*per+j)
+				row, col := indexD(th/32, th%32, i*per+j)
 				want := 0.0
 				for k := range c.k {
 					want += c.signA * a[row][k] * c.b * b[col][k]
@@ -378,7 +378,7 @@ COPY:
 
 // A product of bits counts the places where both are 1.
 func TestWgmmaOfBits(t *testing.T) {
-	var w matrixWork
+	var w wgmmaScratch
 	op := &wgmmaOp{n: 8, k: 256, a: typ{clsBits, 1, 1, nil, "b1"}}
 	w.ba[3*8+1], w.bb[5*8+1] = 0xff0f, 0x0fff
 	w.c[0][3][5] = 2

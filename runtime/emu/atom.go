@@ -13,7 +13,7 @@ func decodeAtom(d *decoder) {
 	mem.order = d.decodeOrder(true)
 	policy := d.flag("L2::cache_hint")
 	mem.space = d.decodeSpace()
-	d.maySpeak(mem)
+	d.noteCommunication(mem)
 	op := d.oneOf("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "sub")
 	d.flag("noftz")
 	mem.n = d.vectorCount()
@@ -67,7 +67,7 @@ func decodeAtom(d *decoder) {
 func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old, b uint64) uint64, m uint32) {
 	b, c := *w.src(in.src[k]), *w.src(in.src[1])
 	n := op.elem
-	idle := true // nothing changes: no lane writes another value, none sees another one than by its last atomic operation
+	idle := true // looks like polling: no lane changes the value, and each reads what its last atomic operation read
 	for mm := m; mm != 0; mm &= mm - 1 {
 		i := firstLane(mm)
 		r, at := w.locate(op.space, addr[i], op.bytes(), i, "atomic")
@@ -82,11 +82,11 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old,
 		if u != 0 && r.space == spGlobal {
 			w.undefStore(r, at, i, u)
 		}
-		key := syncKey{r, at}
+		key := syncAddr{r, at}
 		if r.tracked() {
-			w.noteRead(r, at, n, i, op.order.s)
-			w.noteWrite(r, at, n, i, op.order.s, false)
-			w.hear(i, key, op.order.acquire)
+			w.recordRead(r, at, n, i, op.order.s)
+			w.recordWrite(r, at, n, i, op.order.s, false)
+			w.observe(i, key, op.order.acquire)
 			w.publish(i, key, op.order.release, true)
 		}
 		old := r.read(at, n)
@@ -107,10 +107,10 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old,
 			u = ^uint64(0)
 		}
 		if v != old {
-			w.launch.event = w.launch.stats.warpInstrs
+			w.launch.lastProgress = w.launch.stats.warpInstrs
 		}
-		idle = idle && v == old && old == w.saw[i] && (f != nil || old != b[i]&widthMask(8*n))
-		w.saw[i] = old
+		idle = idle && v == old && old == w.lastAtomic[i] && (f != nil || old != b[i]&widthMask(8*n))
+		w.lastAtomic[i] = old
 		r.write(at, n, v, u)
 		if len(in.dst) > 0 && in.dst[k] >= 0 {
 			w.regs[in.dst[k]][i] = old
@@ -118,7 +118,7 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old,
 		}
 	}
 	if idle {
-		w.polls()
+		w.notePolling()
 	}
 }
 
@@ -213,10 +213,10 @@ func decodeFence(d *decoder) {
 		d.proxyFence()
 		return
 	}
-	if d.flag("mbarrier_init") { // fence.mbarrier_init.release.cluster: a relaxed arrival at the barrier of the cluster carries what it orders
+	if d.flag("mbarrier_init") { // fence.mbarrier_init.release.cluster: a relaxed barrier.cluster.arrive releases what is before it
 		d.mods = nil
 		d.in.exec = func(w *warp, _ *inst, m uint32) {
-			lanes(m, func(i int) { w.inits[i] = w.snapshot(i) })
+			lanes(m, func(i int) { w.mbarInitClocks[i] = w.laneSnapshot(i) })
 			w.epoch++
 		}
 		return

@@ -2,15 +2,15 @@ package emu
 
 import "math/bits"
 
-// barrier is one of the 16 named barriers of a CTA (section 9.7.13.1): it completes when the threads that
-// have arrived are as many as expected.
+// barrier is one of the 16 named barriers of a CTA (section 9.7.13.1): it completes when the expected number of threads
+// has arrived.
 type barrier struct {
 	arrived  int
 	expected int // 0: every live thread of the CTA
 	open     bool
 	waiting  []arrival
-	vc       []uint32
-	far      *knowledge
+	dense    []uint32
+	sparse   *sparseClock
 	reduce   reduction
 }
 
@@ -97,7 +97,7 @@ func decodeBar(d *decoder) {
 
 func (w *warp) barrier(in *inst, op *barOp, m uint32) bool {
 	if op.aligned && m != w.live {
-		if w.behind() {
+		if w.othersBehind() {
 			return false
 		}
 		w.fail(Divergence, m, 0, "an aligned barrier is executed by lanes %#08x of %#08x", m, w.live)
@@ -118,7 +118,7 @@ func (w *warp) barrier(in *inst, op *barOp, m uint32) bool {
 	}
 	b := &w.cta.barriers[id]
 	if !b.open {
-		*b = barrier{open: true, expected: expected, vc: make([]uint32, len(w.vc)), waiting: b.waiting[:0], reduce: reduction{and: true}}
+		*b = barrier{open: true, expected: expected, dense: make([]uint32, len(w.dense)), waiting: b.waiting[:0], reduce: reduction{and: true}}
 	} else if b.expected != expected {
 		w.fail(Invalid, m, 0, "barrier %d expects %d threads, this instruction says %d (0: all)", id, b.expected, expected)
 	}
@@ -128,12 +128,12 @@ func (w *warp) barrier(in *inst, op *barOp, m uint32) bool {
 	}
 	n := bits.OnesCount32(m)
 	if expected != 0 && op.aligned {
-		n = 32 // a warp counts whole
+		n = 32 // an arrival counts for the whole warp
 	}
 	b.arrived += n
-	w.contribute(b, m)
+	w.joinInto(b, m)
 	w.launch.stats.barriers++
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	if op.arrive {
 		w.tryComplete(b)
 		return true
@@ -164,21 +164,21 @@ func (w *warp) arriveReduce(in *inst, b *barrier, m uint32) {
 	b.reduce.or = b.reduce.or || v != 0
 }
 
-// contribute adds what the arriving lanes know to the barrier and ends their epoch.
-func (w *warp) contribute(b *barrier, m uint32) {
+// joinInto joins the clock of the arriving lanes into that of the barrier and ends their epoch.
+func (w *warp) joinInto(b *barrier, m uint32) {
 	if m != w.live {
-		lanes(m, func(i int) { b.far = merge(b.far, w.snapshot(i)) })
+		lanes(m, func(i int) { b.sparse = joinClocks(b.sparse, w.laneSnapshot(i)) })
 		w.epoch++
 		return
 	}
-	w.together()
-	for i, e := range w.vc {
-		b.vc[i] = max(b.vc[i], e)
+	w.syncWarp()
+	for i, e := range w.dense {
+		b.dense[i] = max(b.dense[i], e)
 	}
-	b.far = merge(b.far, w.far)
+	b.sparse = joinClocks(b.sparse, w.sparse)
 }
 
-// tryComplete releases everybody when enough threads have arrived.
+// tryComplete completes the barrier if enough threads have arrived: the waiting lanes acquire its clock and continue.
 func (w *warp) tryComplete(b *barrier) {
 	want := b.expected
 	if want == 0 {
@@ -191,7 +191,7 @@ func (w *warp) tryComplete(b *barrier) {
 		w.fail(Invalid, w.live, 0, "%d threads arrived at a barrier of %d", b.arrived, want)
 	}
 	if b.expected == 0 && want < w.launch.block[0]*w.launch.block[1]*w.launch.block[2] {
-		w.missing(b)
+		w.reportMissingWarp(b)
 	}
 	red := b.reduce
 	for _, a := range b.waiting {
@@ -201,19 +201,19 @@ func (w *warp) tryComplete(b *barrier) {
 			x.putReduction(in, a.m, red)
 		}
 		if a.m == x.live {
-			for i, e := range b.vc {
-				x.vc[i] = max(x.vc[i], e)
+			for i, e := range b.dense {
+				x.dense[i] = max(x.dense[i], e)
 			}
-			x.absorb(b.far)
+			x.joinWarp(b.sparse)
 		} else {
-			k := newKnowledge()
-			for i, e := range b.vc {
+			k := newSparseClock()
+			for i, e := range b.dense {
 				if e > 0 {
-					k.warps[x.key(i)] = e
+					k.warps[x.sparseKey(i)] = e
 				}
 			}
-			k = merge(k, b.far)
-			lanes(a.m, func(i int) { x.learn(i, k) })
+			k = joinClocks(k, b.sparse)
+			lanes(a.m, func(i int) { x.joinLane(i, k) })
 		}
 		x.ready |= a.m
 		if x != w || a.m&x.group == 0 {
@@ -225,8 +225,8 @@ func (w *warp) tryComplete(b *barrier) {
 	b.waiting = b.waiting[:0]
 }
 
-// missing reports a barrier of all threads that completes because some have exited without arriving.
-func (w *warp) missing(b *barrier) {
+// reportMissingWarp reports a barrier of all threads that completes because some have exited without arriving.
+func (w *warp) reportMissingWarp(b *barrier) {
 	for _, x := range w.cta.warps {
 		if gone := x.exist &^ x.live; gone != 0 {
 			id := 0
@@ -235,7 +235,7 @@ func (w *warp) missing(b *barrier) {
 					id = i
 				}
 			}
-			w.objection(Divergence, firstLane(w.live|w.exist), 0, "barrier %d completes without warp %d, which exited at line %d: %s",
+			w.faultOrNote(Divergence, firstLane(w.live|w.exist), 0, "barrier %d completes without warp %d, which exited at line %d: %s",
 				id, x.idx, w.prog.code[x.exitAt].line, oneLine(w.prog.code[x.exitAt].text))
 			return
 		}
@@ -258,8 +258,8 @@ func (w *warp) putReduction(in *inst, m uint32, red reduction) {
 	w.put(in.dst[0], m, &w.tmp)
 }
 
-// leftBarriers tells the barriers of the CTA that threads have exited: those who wait for all may now go on.
-func (w *warp) leftBarriers() {
+// recheckBarriers completes the barriers of all live threads at which only the threads that have now exited were missing.
+func (w *warp) recheckBarriers() {
 	for i := range w.cta.barriers {
 		if b := &w.cta.barriers[i]; b.open && b.expected == 0 && b.arrived > 0 {
 			w.tryComplete(b)

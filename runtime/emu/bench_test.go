@@ -231,7 +231,7 @@ LOOP:
 
 // BenchmarkMultiplications does nothing but the multiplications of a m64n256k16: what BenchmarkWgmma is held against.
 func BenchmarkMultiplications(b *testing.B) {
-	work := new(matrixWork)
+	work := new(wgmmaScratch)
 	for b.Loop() {
 		for range 100 {
 			for block := range work.c {

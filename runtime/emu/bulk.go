@@ -15,31 +15,31 @@ type bulkOp struct {
 	what     string
 }
 
-// bulk decodes what begins with cp.async.bulk or cp.reduce.async.bulk.
+// bulk decodes cp.async.bulk and cp.reduce.async.bulk.
 func (d *decoder) bulk(reduce bool) {
-	d.needs(agBulkRead)
-	d.needs(agBulkWrite)
+	d.needs(agentBulkRead)
+	d.needs(agentBulkWrite)
 	d.needsProxies()
 	switch {
 	case d.flag("commit_group"):
 		d.in.exec = func(w *warp, in *inst, m uint32) {
-			w.commitGroup(agBulkRead, m)
-			w.commitGroup(agBulkWrite, m)
+			w.commitGroup(agentBulkRead, m)
+			w.commitGroup(agentBulkWrite, m)
 		}
 		return
 	case d.flag("wait_group"):
 		read := d.flag("read")
 		if n, ok := d.number(); ok {
 			d.in.exec = func(w *warp, in *inst, m uint32) {
-				w.waitGroup(agBulkRead, m, n)
+				w.waitGroup(agentBulkRead, m, n)
 				if !read {
-					w.waitGroup(agBulkWrite, m, n)
+					w.waitGroup(agentBulkWrite, m, n)
 				}
 			}
 		}
 		return
 	case d.flag("prefetch"):
-		decodeNothing(d)
+		decodeHint(d)
 		return
 	}
 	op := &bulkOp{size: -1, mask: -1, bytes: -1, what: "bulk copy"}
@@ -93,7 +93,7 @@ func (d *decoder) bulkForm(op *bulkOp, tensor, reduce bool) bool {
 		op.bytes = 0
 	}
 	if reduce {
-		d.c.prog.speaks = true
+		d.c.prog.communicates = true
 		name := d.oneOf("add", "min", "max", "and", "or", "xor", "inc", "dec")
 		d.flag("noftz")
 		if tensor {
@@ -155,7 +155,7 @@ func (d *decoder) lastMask(op *bulkOp, args []arg) {
 	d.srcArg(&args[0], types["u16"])
 }
 
-// span is a piece of memory.
+// span is n bytes of a region.
 type span struct {
 	r  *region
 	at int
@@ -184,7 +184,7 @@ func (w *warp) laneAddress(in *inst, op *memOp, lane int) uint64 {
 }
 
 func (w *warp) bulkLinear(in *inst, op *bulkOp, lane int) {
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	w.needDefined(in.src[op.size], 1<<lane, "the size")
 	n := int(uint32(w.src(in.src[op.size])[lane]))
 	if n%16 != 0 {
@@ -201,7 +201,7 @@ func (w *warp) bulkLinear(in *inst, op *bulkOp, lane int) {
 			dst = c.peer(dst)
 		}
 		to := w.locateSpan(op.dst.space, dst, n, 16, lane, op.what+" to")
-		t.begin(c, n)
+		t.issue(c, n)
 		t.reads.read(src.r, src.at, n)
 		if op.reduce != nil {
 			t.combine(to, src, op)
@@ -243,12 +243,12 @@ func (w *warp) transfer(in *inst, op *bulkOp, lane int) *transfer {
 	return t
 }
 
-// begin makes the stamps of the copy into one CTA, n bytes, and tells its mbarrier what will come.
-func (t *transfer) begin(c *cta, n int) {
+// issue issues the copy of n bytes into one CTA: it makes the stamps, and queues the complete-tx on its mbarrier.
+func (t *transfer) issue(c *cta, n int) {
 	w := t.w
 	if !t.op.onMbar {
-		t.reads = w.access(w.issue(agBulkRead, 1<<t.lane), t.lane, asyncProxy)
-		t.writes = w.access(w.issue(agBulkWrite, 1<<t.lane), t.lane, asyncProxy)
+		t.reads = w.access(w.issue(agentBulkRead, 1<<t.lane), t.lane, asyncProxy)
+		t.writes = w.access(w.issue(agentBulkWrite, 1<<t.lane), t.lane, asyncProxy)
 		return
 	}
 	key, b := w.mbarAt(&t.op.mbar, c.peer(t.mbar), t.lane)
@@ -258,14 +258,14 @@ func (t *transfer) begin(c *cta, n int) {
 	stamp := b.agent.issue(w, t.lane, t.op.what)
 	t.reads, t.writes = w.access(stamp, 0, asyncProxy), w.access(stamp, 0, asyncProxy)
 	t.reads.lane, t.writes.lane = t.lane, t.lane
-	c.later(completion{at: key, bytes: n, know: b.agent.done(b.agent.number), by: w, lane: t.lane, place: w.here, what: t.op.what, carries: true})
+	c.queueCompletion(completion{at: key, bytes: n, clock: b.agent.completionClock(b.agent.newest), issuer: w, lane: t.lane, pc: w.curPC, what: t.op.what, carries: true})
 }
 
-// copyBytes moves bytes with their undefined bits; undefined ones may not reach global memory.
+// copyBytes copies bytes with their undefined bits; undefined ones may not reach global memory.
 func (t *transfer) copyBytes(to, from span, mask int) {
 	w := t.w
 	if to.r.readonly {
-		w.fail(Invalid, 1<<t.lane, to.r.generic(to.at), "%s to read-only memory '%s'", t.op.what, to.r.name)
+		w.fail(Invalid, 1<<t.lane, to.r.genericAddr(to.at), "%s to read-only memory '%s'", t.op.what, to.r.name)
 	}
 	if mask == 1<<16-1 && from.r.undef != nil { // the lanes of a warp may all issue one copy
 		t.writes.data, t.writes.at = from.r.data[from.at:][:to.n], to.at
@@ -297,7 +297,7 @@ func (t *transfer) copyBytes(to, from span, mask int) {
 	}
 }
 
-// combine is a reduction: every element is atomic by itself, so it does not race with other reductions.
+// combine is a bulk reduction: every element is atomic, so it does not race with other reductions.
 func (t *transfer) combine(to, from span, op *bulkOp) {
 	n := op.elem.bytes()
 	s := gpuScope
@@ -305,7 +305,7 @@ func (t *transfer) combine(to, from span, op *bulkOp) {
 		s = weak
 	}
 	for k := 0; k < to.n; k += n {
-		t.w.noteReduction(t.writes, to.r, to.at+k, n, s)
+		t.w.recordReduction(t.writes, to.r, to.at+k, n, s)
 		if u := from.r.readUndef(from.at+k, n) | to.r.readUndef(to.at+k, n); u != 0 {
 			t.w.undefStore(to.r, to.at+k, t.lane, u)
 		}
@@ -313,9 +313,9 @@ func (t *transfer) combine(to, from span, op *bulkOp) {
 	}
 }
 
-// noteReduction is the write of a relaxed.gpu reduction by an agent: it does not race with strong accesses.
-func (w *warp) noteReduction(a *asyncAccess, r *region, off, n int, s strength) {
+// recordReduction records a relaxed.gpu reduction by an agent: it does not race with strong accesses.
+func (w *warp) recordReduction(a *asyncAccess, r *region, off, n int, s strength) {
 	strong := *a
-	strong.me |= rec(s) << 2
+	strong.stamp |= accessStamp(s) << 2
 	strong.write(r, off, n)
 }

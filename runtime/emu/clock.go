@@ -2,58 +2,58 @@ package emu
 
 import "maps"
 
-// Happens-before by vector clocks (FastTrack: Flanagan and Freund, PLDI 2009), shaped like the machine.
+// Happens-before by vector clocks (FastTrack: Flanagan and Freund, PLDI 2009), one clock a warp rather than a thread.
 //
-// A warp counts epochs: 1, 2, 3, ... An access is stamped (warp, lane, epoch). What a warp knows of the
-// other warps of its CTA is a dense vector vc; what it knows of other CTAs is a sparse knowledge, nil for
-// the kernels that never synchronise across CTAs. Lanes of a warp know each other's accesses of the
-// epochs before full, the epoch of their last common synchronisation; what a lane learns alone (it
-// acquired something) stays with that lane until the next one.
+// A warp counts epochs: 1, 2, 3, ... An access is stamped (warp, lane, epoch). The clock of a warp has a
+// dense part for the warps and agents of its CTA, and a sparse part for all others, which is nil in kernels
+// that never synchronise across CTAs. Accesses of lanes of one warp are ordered with each other if they were
+// made before syncEpoch, the epoch of the last synchronisation of all its lanes. What one lane acquires alone
+// stays in a clock of that lane until the next such synchronisation.
 //
-//	bar.sync          joins the vc of all warps that arrive; every arrival ends an epoch
-//	bar.warp.sync     full = epoch
-//	release           publishes a snapshot at the address; ends an epoch
-//	acquire           the lane learns what was published there (memory model: PTX ISA section 8)
+//	bar.sync          joins the clocks of all warps that arrive; every arrival ends an epoch
+//	bar.warp.sync     syncEpoch = epoch
+//	release           publishes the clock of the lane at the address; ends an epoch
+//	acquire           joins what was published there into the clock of the lane (memory model: section 8)
 //
-// Asynchronous work is done by agents, which have entries like warps: agents.go.
+// The agents of asynchronous operations have entries like warps: agents.go.
 type clockState struct {
-	epoch  uint32
-	full   uint32
-	vc     []uint32 // by level, epochs of the warps and agents of the CTA that are known to be complete
-	ids    int      // warps and agents of a CTA
-	far    *knowledge
-	lone   [32]*knowledge // what single lanes know more
-	hasOwn bool           // some lone is set
-	fenced [32]*knowledge // snapshot at the last fence, published by later relaxed writes
-	heard  [32]*knowledge // read by relaxed accesses, learned at the next fence
-	weak   bool           // some fenced or heard is set
-	latest [32]*knowledge // learned last
+	epoch          uint32           // the present one
+	syncEpoch      uint32           // that began at the last synchronisation of all lanes
+	dense          []uint32         // epochs of the warps and agents of the CTA, for each visibility
+	idsPerCTA      int              // warps and agents of a CTA
+	sparse         *sparseClock     // what the dense clock has no entry for
+	laneClocks     [32]*sparseClock // what single lanes have acquired beyond the warp's clock
+	hasLaneClocks  bool             // some laneClocks is set
+	fencedClocks   [32]*sparseClock // clock at the last fence, published by later relaxed writes
+	unfencedClocks [32]*sparseClock // read by relaxed accesses, acquired by the next fence
+	hasFenceState  bool             // some fencedClocks or unfencedClocks is set
+	lastAcquired   [32]*sparseClock // what each lane acquired last
 }
 
-// knowledge is a set of accesses that are known to have happened, or on a higher level to be fenced too: all
-// of a warp or agent, or of one thread, up to an epoch. It is immutable once shared.
-type knowledge struct {
-	warps   map[uint32]uint32 // by level and id (level.key)
-	threads map[uint32]uint32 // by key<<5 | lane
+// sparseClock is a vector clock in maps: the accesses of a warp or agent, or of one thread, up to an epoch. It is
+// immutable once shared.
+type sparseClock struct {
+	warps   map[uint32]uint32 // by visibility and id (visibility.key)
+	threads map[uint32]uint32 // by such a key <<5 | lane
 }
 
-func (k *knowledge) covers(r rec) bool { return k.coversAt(r, happened) }
+func (k *sparseClock) covers(r accessStamp) bool { return k.coversAt(r, happened) }
 
-// merge joins two knowledges; nil knows nothing.
-func merge(a, b *knowledge) *knowledge {
+// joinClocks is the join of two clocks; nil is the empty one.
+func joinClocks(a, b *sparseClock) *sparseClock {
 	if a == nil || a == b {
 		return b
 	}
-	if b == nil || a.knows(b) {
+	if b == nil || a.includes(b) {
 		return a
 	}
-	k := &knowledge{maps.Clone(a.warps), maps.Clone(a.threads)}
-	k.add(b)
+	k := &sparseClock{maps.Clone(a.warps), maps.Clone(a.threads)}
+	k.join(b)
 	return k
 }
 
-// knows tells whether b is part of k.
-func (k *knowledge) knows(b *knowledge) bool {
+// includes tells whether k is at or after b in every entry.
+func (k *sparseClock) includes(b *sparseClock) bool {
 	for w, e := range b.warps {
 		if k.warps[w] < e {
 			return false
@@ -67,7 +67,7 @@ func (k *knowledge) knows(b *knowledge) bool {
 	return true
 }
 
-func (k *knowledge) add(b *knowledge) {
+func (k *sparseClock) join(b *sparseClock) {
 	for w, e := range b.warps { // the maximum does not depend on the order
 		k.warps[w] = max(k.warps[w], e)
 	}
@@ -76,62 +76,62 @@ func (k *knowledge) add(b *knowledge) {
 	}
 }
 
-func newKnowledge() *knowledge {
-	return &knowledge{map[uint32]uint32{}, map[uint32]uint32{}}
+func newSparseClock() *sparseClock {
+	return &sparseClock{map[uint32]uint32{}, map[uint32]uint32{}}
 }
 
-func (c *clockState) start(ids int, v level) {
-	if len(c.vc) != ids*int(v) {
-		c.vc = make([]uint32, ids*int(v))
+func (c *clockState) start(ids int, v visibility) {
+	if len(c.dense) != ids*int(v) {
+		c.dense = make([]uint32, ids*int(v))
 	}
-	clear(c.vc)
-	*c = clockState{epoch: 1, full: 1, vc: c.vc, ids: ids}
+	clear(c.dense)
+	*c = clockState{epoch: 1, syncEpoch: 1, dense: c.dense, idsPerCTA: ids}
 }
 
-// ordered tells whether the access r happened before what the lane does now.
-func (w *warp) ordered(lane int, r rec) bool {
+// happenedBefore tells whether the access r happened before what the lane does now.
+func (w *warp) happenedBefore(lane int, r accessStamp) bool {
 	id := r.warp()
 	if id == w.id {
-		if r.epoch() < w.full || !r.many() && r.lane() == lane {
+		if r.epoch() < w.syncEpoch || !r.many() && r.lane() == lane {
 			return true
 		}
-	} else if k := id - w.cta.firstID; k < uint32(w.ids) {
-		if w.vc[k] >= r.epoch() {
+	} else if k := id - w.cta.firstID; k < uint32(w.idsPerCTA) {
+		if w.dense[k] >= r.epoch() {
 			return true
 		}
 		n := uint32(w.launch.warpsPerCTA)
-		if k >= n && k%n == uint32(w.idx) && !r.many() && r.lane() == lane && w.work[k/n].done[lane] >= r.epoch() {
+		if k >= n && k%n == uint32(w.idx) && !r.many() && r.lane() == lane && w.agents[k/n].completed[lane] >= r.epoch() {
 			return true
 		}
 	}
-	return w.far.covers(r) || w.hasOwn && w.lone[lane].covers(r)
+	return w.sparse.covers(r) || w.hasLaneClocks && w.laneClocks[lane].covers(r)
 }
 
-// snapshot gives all that a lane knows, its own accesses included. The caller ends the epoch, so that
-// later accesses are not among them.
-func (w *warp) snapshot(lane int) *knowledge {
-	k := newKnowledge()
-	if w.far != nil {
-		k.add(w.far)
+// laneSnapshot is the clock of a lane, its own accesses included. The caller ends the epoch, so that
+// later accesses are not covered.
+func (w *warp) laneSnapshot(lane int) *sparseClock {
+	k := newSparseClock()
+	if w.sparse != nil {
+		k.join(w.sparse)
 	}
-	for i, e := range w.vc {
+	for i, e := range w.dense {
 		if e > 0 && i != w.idx {
-			id := w.key(i)
+			id := w.sparseKey(i)
 			k.warps[id] = max(k.warps[id], e)
 		}
 	}
-	k.warps[w.id] = max(k.warps[w.id], w.full-1)
+	k.warps[w.id] = max(k.warps[w.id], w.syncEpoch-1)
 	k.threads[w.id<<5|uint32(lane)] = w.epoch
-	w.ownPast(k, lane, happened)
-	if w.lone[lane] != nil {
-		k.add(w.lone[lane])
+	w.addCompletions(k, lane, happened)
+	if w.laneClocks[lane] != nil {
+		k.join(w.laneClocks[lane])
 	}
 	return k
 }
 
-// knows tells whether a lane knows all of k.
-func (w *warp) knows(lane int, k *knowledge) bool {
-	own := w.snapshot(lane)
+// laneKnows tells whether the clock of a lane covers all of k.
+func (w *warp) laneKnows(lane int, k *sparseClock) bool {
+	own := w.laneSnapshot(lane)
 	for id, e := range k.warps { // the result does not depend on the order
 		if own.warps[id] < e {
 			return false
@@ -145,175 +145,175 @@ func (w *warp) knows(lane int, k *knowledge) bool {
 	return true
 }
 
-// key is the key in knowledge of entry i of a vc.
-func (w *warp) key(i int) uint32 {
-	if i < w.ids {
+// sparseKey is the key in a sparseClock of entry i of the dense clock.
+func (w *warp) sparseKey(i int) uint32 {
+	if i < w.idsPerCTA {
 		return w.cta.firstID + uint32(i)
 	}
-	return level(i / w.ids).key(w.cta.firstID + uint32(i%w.ids))
+	return visibility(i / w.idsPerCTA).key(w.cta.firstID + uint32(i%w.idsPerCTA))
 }
 
-// entry is the place in a vc of a key, or -1.
-func (w *warp) entry(key uint32) int {
-	if i := key&(1<<idBits-1) - w.cta.firstID; i < uint32(w.ids) {
-		if at := int(key>>idBits)*w.ids + int(i); at < len(w.vc) {
+// denseIndex is the entry in the dense clock of a key of a sparseClock, or -1.
+func (w *warp) denseIndex(key uint32) int {
+	if i := key&(1<<idBits-1) - w.cta.firstID; i < uint32(w.idsPerCTA) {
+		if at := int(key>>idBits)*w.idsPerCTA + int(i); at < len(w.dense) {
 			return at
 		}
 	}
 	return -1
 }
 
-// everyone gives what the live lanes know together, their own accesses included. The caller ends the epoch.
-func (w *warp) everyone() *knowledge {
-	k := newKnowledge()
-	if w.far != nil {
-		k.add(w.far)
+// warpSnapshot is the join of the clocks of the live lanes, their own accesses included. The caller ends the epoch.
+func (w *warp) warpSnapshot() *sparseClock {
+	k := newSparseClock()
+	if w.sparse != nil {
+		k.join(w.sparse)
 	}
-	for i, e := range w.vc {
+	for i, e := range w.dense {
 		if e > 0 {
-			id := w.key(i)
+			id := w.sparseKey(i)
 			k.warps[id] = max(k.warps[id], e)
 		}
 	}
 	k.warps[w.id] = w.epoch
 	lanes(w.live, func(i int) {
-		w.ownPast(k, i, happened)
-		if w.hasOwn && w.lone[i] != nil {
-			k.add(w.lone[i])
+		w.addCompletions(k, i, happened)
+		if w.hasLaneClocks && w.laneClocks[i] != nil {
+			k.join(w.laneClocks[i])
 		}
 	})
 	return k
 }
 
-// learn adds k to what a lane knows.
-func (w *warp) learn(lane int, k *knowledge) {
+// joinLane joins k into the clock of a lane.
+func (w *warp) joinLane(lane int, k *sparseClock) {
 	if k != nil {
-		w.lone[lane] = merge(w.lone[lane], k)
-		w.hasOwn = true
+		w.laneClocks[lane] = joinClocks(w.laneClocks[lane], k)
+		w.hasLaneClocks = true
 	}
 }
 
-// absorb adds k to what the whole warp knows.
-func (w *warp) absorb(k *knowledge) {
+// joinWarp joins k into the clock of the warp.
+func (w *warp) joinWarp(k *sparseClock) {
 	if k == nil {
 		return
 	}
 	outside := len(k.threads) > 0
 	for id, e := range k.warps {
-		if i := w.entry(id); i >= 0 {
-			w.vc[i] = max(w.vc[i], e)
+		if i := w.denseIndex(id); i >= 0 {
+			w.dense[i] = max(w.dense[i], e)
 		} else {
 			outside = true
 		}
 	}
 	if outside {
-		w.far = merge(w.far, k)
+		w.sparse = joinClocks(w.sparse, k)
 	}
 }
 
-// together makes all lanes of the warp know each other's accesses up to now.
-func (w *warp) together() {
+// syncWarp synchronises all lanes of the warp: what each did before happened before what any does next.
+func (w *warp) syncWarp() {
 	w.epoch++
-	w.full = w.epoch
-	w.vc[w.idx] = w.epoch - 1
-	if w.observed {
-		w.sharePast(happened)
-		w.observed = false
+	w.syncEpoch = w.epoch
+	w.dense[w.idx] = w.epoch - 1
+	if w.sawCompletion {
+		w.shareCompletions(happened)
+		w.sawCompletion = false
 	}
-	if w.hasOwn {
-		for i, k := range w.lone {
-			w.absorb(k)
-			w.lone[i] = nil
+	if w.hasLaneClocks {
+		for i, k := range w.laneClocks {
+			w.joinWarp(k)
+			w.laneClocks[i] = nil
 		}
-		w.hasOwn = false
+		w.hasLaneClocks = false
 	}
 }
 
-// togetherLanes does it for some lanes only.
-func (w *warp) togetherLanes(m uint32) {
+// syncLanes is syncWarp for some lanes.
+func (w *warp) syncLanes(m uint32) {
 	if m == w.live {
-		w.together()
+		w.syncWarp()
 		return
 	}
-	k := newKnowledge()
-	lanes(m, func(i int) { k.add(w.snapshot(i)) })
-	lanes(m, func(i int) { w.learn(i, k) })
+	k := newSparseClock()
+	lanes(m, func(i int) { k.join(w.laneSnapshot(i)) })
+	lanes(m, func(i int) { w.joinLane(i, k) })
 	w.epoch++
 }
 
 // --- release and acquire at addresses ---
 
-// syncKey is an address at which something is published.
-type syncKey struct {
+// syncAddr is an address that strong accesses synchronise at.
+type syncAddr struct {
 	r   *region
 	off int
 }
 
-// publish is the write half of a strong access of a lane: a release publishes what the lane knows, a
-// relaxed write what it knew at its last fence. A read-modify-write continues the release sequence of
-// the earlier value, a plain write begins a new one.
-func (w *warp) publish(lane int, key syncKey, release, rmw bool) {
+// publish is the write half of a strong access of a lane: a release publishes the clock of the lane, a
+// relaxed write that at its last fence (release patterns, section 8.8). A read-modify-write continues the
+// release sequence of the earlier value, a plain write begins a new one.
+func (w *warp) publish(lane int, key syncAddr, release, rmw bool) {
 	l := w.launch
-	var k *knowledge
+	var k *sparseClock
 	if release {
-		k = w.snapshot(lane)
+		k = w.laneSnapshot(lane)
 		w.epoch++
-	} else if w.weak {
-		k = w.fenced[lane]
+	} else if w.hasFenceState {
+		k = w.fencedClocks[lane]
 	}
-	old := l.syncs[key]
+	old := l.released[key]
 	if rmw {
-		k = merge(old, k)
+		k = joinClocks(old, k)
 	}
 	if k != old {
-		l.syncs[key] = k
+		l.released[key] = k
 	}
 }
 
-// hear is the read half: an acquire learns what was published, a relaxed read at the next fence.
-func (w *warp) hear(lane int, key syncKey, acquire bool) {
-	if len(w.launch.syncs) == 0 {
+// observe is the read half: an acquire joins the published clock, after a relaxed read the next fence does (acquire patterns).
+func (w *warp) observe(lane int, key syncAddr, acquire bool) {
+	if len(w.launch.released) == 0 {
 		return
 	}
-	k := w.launch.syncs[key]
+	k := w.launch.released[key]
 	if k == nil {
 		return
 	}
 	if acquire {
-		if w.latest[lane] != k { // polling hears the same again and again
-			w.latest[lane] = k
-			w.learn(lane, k)
+		if w.lastAcquired[lane] != k { // polling reads the same again and again
+			w.lastAcquired[lane] = k
+			w.joinLane(lane, k)
 		}
 	} else {
-		w.heard[lane] = merge(w.heard[lane], k)
-		w.weak = true
+		w.unfencedClocks[lane] = joinClocks(w.unfencedClocks[lane], k)
+		w.hasFenceState = true
 	}
 }
 
-// fence makes what the lanes heard known to them, and what they know ready to be published.
+// fence joins what relaxed reads have observed into the clocks of the lanes, and keeps those for later relaxed writes.
 func (w *warp) fence(m uint32) {
 	lanes(m, func(i int) {
-		if w.weak && w.heard[i] != nil {
-			w.learn(i, w.heard[i])
-			w.heard[i] = nil
+		if w.hasFenceState && w.unfencedClocks[i] != nil {
+			w.joinLane(i, w.unfencedClocks[i])
+			w.unfencedClocks[i] = nil
 		}
 	})
-	w.fencedEpoch(m)
+	w.snapshotAtFence(m)
 	w.epoch++
 }
 
-func (w *warp) fencedEpoch(m uint32) {
-	w.weak = true
-	shared := w.snapshot(firstLane(m))
+func (w *warp) snapshotAtFence(m uint32) {
+	w.hasFenceState = true
+	shared := w.laneSnapshot(firstLane(m))
 	delete(shared.threads, w.id<<5|uint32(firstLane(m)))
 	lanes(m, func(i int) {
 		k := shared
-		if w.lone[i] != nil {
-			k = merge(k, w.lone[i])
+		if w.laneClocks[i] != nil {
+			k = joinClocks(k, w.laneClocks[i])
 		}
-		own := &knowledge{k.warps, maps.Clone(k.threads)}
+		own := &sparseClock{k.warps, maps.Clone(k.threads)}
 		own.threads[w.id<<5|uint32(i)] = w.epoch
-		w.ownPast(own, i, happened)
-		w.fenced[i] = own
+		w.addCompletions(own, i, happened)
+		w.fencedClocks[i] = own
 	})
 }

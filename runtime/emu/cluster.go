@@ -12,7 +12,7 @@ type cluster struct {
 	barrier clusterBarrier
 }
 
-// live tells whether some CTA of the cluster has not ended.
+// live tells whether some CTA of the cluster has not exited.
 func (c *cluster) live() bool {
 	for _, x := range c.ctas {
 		if x.running > 0 {
@@ -22,13 +22,13 @@ func (c *cluster) live() bool {
 	return false
 }
 
-// peer is an address of this CTA's memory at the place that addr has in its own.
+// peer translates an address in the shared memory of any CTA of the cluster to the same offset in that of c.
 func (c *cta) peer(addr uint64) uint64 {
 	return addr&^(0xff<<rankShift) | c.shared.base
 }
 
-// sharedAt finds the shared memory that an address means: of this CTA, or with .shared::cluster and generic addresses of
-// another CTA of the cluster.
+// sharedAt finds the shared memory that an address is in: that of this CTA, or with .shared::cluster and generic addresses that
+// of another CTA of the cluster.
 func (w *warp) sharedAt(sp space, addr uint64, n, lane int, what string) (*region, uint64) {
 	r := w.cta.shared
 	at := addr - r.base
@@ -51,7 +51,7 @@ func (w *warp) sharedAt(sp space, addr uint64, n, lane int, what string) (*regio
 	return c.shared, addr - c.shared.base
 }
 
-// members are the CTAs of a multicast mask.
+// members are the CTAs that a multicast mask names.
 func (w *warp) members(mask uint64, lane int) (out []*cta) {
 	all := w.cta.cluster.ctas
 	for m := uint32(mask & 0xffff); m != 0; m &= m - 1 {
@@ -101,11 +101,11 @@ func decodeGetctarank(d *decoder) {
 
 // clusterBarrier is the barrier of a cluster (section 9.7.13.4): every live thread arrives once and waits once.
 type clusterBarrier struct {
-	arrived int
-	phase   int
-	next    *knowledge
-	done    *knowledge
-	waiting []waiter
+	arrived   int
+	phase     int
+	openClock *sparseClock
+	doneClock *sparseClock
+	waiting   []waiter
 }
 
 type waiter struct {
@@ -125,7 +125,7 @@ func decodeClusterBarrier(d *decoder) {
 	d.in.kind = kSync
 	d.in.sync = func(w *warp, in *inst, m uint32) bool {
 		if aligned && m != w.live {
-			if w.behind() {
+			if w.othersBehind() {
 				return false
 			}
 			w.fail(Divergence, m, 0, "an aligned barrier is executed by lanes %#08x of %#08x", m, w.live)
@@ -138,6 +138,7 @@ func decodeClusterBarrier(d *decoder) {
 	}
 }
 
+// clusterArrive is barrier.cluster.arrive.
 func (w *warp) clusterArrive(relaxed bool, m uint32) {
 	b := &w.cta.cluster.barrier
 	lanes(m, func(i int) {
@@ -148,15 +149,15 @@ func (w *warp) clusterArrive(relaxed bool, m uint32) {
 	})
 	if !relaxed {
 		if m == w.live {
-			b.next = merge(b.next, w.everyone())
+			b.openClock = joinClocks(b.openClock, w.warpSnapshot())
 		} else {
-			lanes(m, func(i int) { b.next = merge(b.next, w.snapshot(i)) })
+			lanes(m, func(i int) { b.openClock = joinClocks(b.openClock, w.laneSnapshot(i)) })
 		}
 	} else {
-		lanes(m, func(i int) { b.next = merge(b.next, w.inits[i]) })
+		lanes(m, func(i int) { b.openClock = joinClocks(b.openClock, w.mbarInitClocks[i]) })
 	}
 	w.epoch++
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	b.arrived += bits.OnesCount32(m)
 	w.cta.cluster.settle()
 }
@@ -164,7 +165,7 @@ func (w *warp) clusterArrive(relaxed bool, m uint32) {
 // clusterIdle is clusterAt of a lane that has not arrived.
 const clusterIdle = 0
 
-// clusterWait waits for the phase that the lanes arrived in.
+// clusterWait blocks the lanes until the phase in which they arrived is complete.
 func (w *warp) clusterWait(m uint32) bool {
 	b := &w.cta.cluster.barrier
 	for mm := m; mm != 0; mm &= mm - 1 {
@@ -178,20 +179,21 @@ func (w *warp) clusterWait(m uint32) bool {
 			return false
 		}
 	}
-	w.leaveCluster(m)
+	w.passClusterBarrier(m)
 	return true
 }
 
-func (w *warp) leaveCluster(m uint32) {
+// passClusterBarrier lets lanes continue after a complete phase: they acquire its clock.
+func (w *warp) passClusterBarrier(m uint32) {
 	b := &w.cta.cluster.barrier
 	lanes(m, func(i int) {
 		w.clusterAt[i] = clusterIdle
 		if m != w.live {
-			w.learn(i, b.done)
+			w.joinLane(i, b.doneClock)
 		}
 	})
 	if m == w.live {
-		w.absorb(b.done)
+		w.joinWarp(b.doneClock)
 	}
 }
 
@@ -207,15 +209,15 @@ func (c *cluster) settle() {
 	}
 	b.phase++
 	b.arrived = 0
-	b.done, b.next = merge(b.done, b.next), nil
+	b.doneClock, b.openClock = joinClocks(b.doneClock, b.openClock), nil
 	for _, x := range b.waiting {
 		x.w.ready |= x.m // they execute the wait again
 	}
 	b.waiting = b.waiting[:0]
 }
 
-// leftCluster tells the cluster that threads have exited.
-func (w *warp) leftCluster(m uint32) {
+// leaveClusterBarrier recounts the barrier of the cluster when threads have exited.
+func (w *warp) leaveClusterBarrier(m uint32) {
 	b := &w.cta.cluster.barrier
 	lanes(m, func(i int) {
 		if w.clusterAt[i] == b.phase+1 {

@@ -38,7 +38,7 @@ type addrKey struct {
 	generic bool
 }
 
-// fix is a branch to be resolved when the places of all labels are known.
+// fix is a branch to be resolved when the pcs of all labels are known.
 type fix struct {
 	pc    int
 	fn    *function
@@ -64,7 +64,7 @@ type Entry struct {
 	prog        *program
 	mod         *Module
 	fn          *function
-	spoke       atomic.Bool // a launch in parts had to be repeated in one piece
+	serialOnly  atomic.Bool // a launch in parts had to be repeated in one piece
 	spare       sync.Pool   // CTAs of launches that have ended
 }
 
@@ -76,7 +76,7 @@ type Param struct {
 }
 
 func compileEntry(m *Module, f *function) (*Entry, error) {
-	c := &compiler{mod: m, prog: &program{agents: 1, levels: 1}, consts: map[uint64]opnd{}, addrs: map[addrKey]opnd{},
+	c := &compiler{mod: m, prog: &program{agents: 1, visibilities: 1}, consts: map[uint64]opnd{}, addrs: map[addrKey]opnd{},
 		opIndex: map[string]int32{}, starts: map[*function]int{}, frame: map[*function]int{},
 		vars: map[*variable]bool{}, slots: map[regKey]int32{}}
 	e := &Entry{Name: f.name, ReqNTID: f.reqntid, MaxNTID: f.maxntid, Cluster: f.cluster, BlocksAreClusters: f.clusters, prog: c.prog, mod: m, fn: f}
@@ -101,7 +101,7 @@ func compileEntry(m *Module, f *function) (*Entry, error) {
 	for _, x := range c.fixes {
 		place := c.starts[x.call]
 		if x.call == nil {
-			place = x.fn.placeOf[x.label]
+			place = x.fn.pcOf[x.label]
 		}
 		if x.slot != nil {
 			*x.slot = int32(place)
@@ -109,7 +109,7 @@ func compileEntry(m *Module, f *function) (*Entry, error) {
 			c.prog.code[x.pc].target = int32(place)
 		}
 	}
-	c.placeDynamic()
+	c.allocDynamicShared()
 	allocate(c.prog)
 	e.Shared, e.Local, e.Dynamic, e.Unsupported = c.prog.shared, c.prog.local, c.prog.dynamic, c.unsupported
 	return e, nil
@@ -122,29 +122,29 @@ func (c *compiler) function(f *function) error {
 	c.starts[f] = len(c.prog.code)
 	if !f.entry {
 		for _, v := range f.params {
-			c.place(v)
+			c.allocVar(v)
 		}
 		for _, v := range f.rets {
-			c.place(v)
+			c.allocVar(v)
 		}
 	}
-	f.placeOf = make([]int, len(f.body)+1)
+	f.pcOf = make([]int, len(f.body)+1)
 	for i := range f.body {
-		f.placeOf[i] = len(c.prog.code)
+		f.pcOf[i] = len(c.prog.code)
 		if st := &f.body[i]; st.label == "" {
 			c.decode(st)
 		}
 	}
-	f.placeOf[len(f.body)] = len(c.prog.code)
+	f.pcOf[len(f.body)] = len(c.prog.code)
 	// A body that runs out ends like "ret".
-	end := inst{guard: -1, kind: kBranch, leads: toCaller, line: int32(f.line), text: "ret", rule: ruleAny, op: c.opcode("ret")}
+	end := inst{guard: -1, kind: kBranch, branchKind: toCaller, line: int32(f.line), text: "ret", rule: ruleAny, op: c.opcode("ret")}
 	end.flow = flowRet(c.frame[f])
 	c.prog.code = append(c.prog.code, end)
 	return nil
 }
 
-// calleesFirst lists f and the functions that it calls, each after its callees: where lanes of a warp differ, those at a lower place run
-// first, so all have returned before the caller goes on.
+// calleesFirst lists f and the functions that it calls, each after its callees. Of diverged lanes those at the lowest pc run
+// first, so all return from a call before the caller continues.
 func (c *compiler) calleesFirst(f *function, seen map[*function]bool, list []*function) []*function {
 	seen[f] = true
 	for _, g := range c.mod.callees(f) {
@@ -155,7 +155,7 @@ func (c *compiler) calleesFirst(f *function, seen map[*function]bool, list []*fu
 	return append(list, f)
 }
 
-// branch asks for the place of a label of the current function.
+// branch registers a branch to a label of the current function, to be resolved by compileEntry.
 func (c *compiler) branch(st *stmt, label string, slot *int32) bool {
 	i, ok := st.scope.label(label)
 	if ok {
@@ -164,7 +164,7 @@ func (c *compiler) branch(st *stmt, label string, slot *int32) bool {
 	return ok
 }
 
-// callee gives the return-address slot of a function, and its parameters places.
+// callee gives the return-address slot of a function, and allocates its parameters.
 func (c *compiler) callee(f *function) int {
 	slot, ok := c.frame[f]
 	if !ok {
@@ -172,10 +172,10 @@ func (c *compiler) callee(f *function) int {
 		c.prog.frames++
 		c.frame[f] = slot
 		for _, v := range f.params {
-			c.place(v)
+			c.allocVar(v)
 		}
 		for _, v := range f.rets {
-			c.place(v)
+			c.allocVar(v)
 		}
 	}
 	return slot
@@ -206,7 +206,7 @@ func (c *compiler) address(v *variable, add int64, generic bool) opnd {
 	if o, ok := c.addrs[k]; ok {
 		return o
 	}
-	c.place(v)
+	c.allocVar(v)
 	var o opnd
 	switch {
 	case v.space == spGlobal || v.space == spConst || v.space == spShared:
@@ -226,8 +226,8 @@ func (c *compiler) address(v *variable, add int64, generic bool) opnd {
 	return o
 }
 
-// place gives a shared or local variable its offset. .param variables of a body live in local memory.
-func (c *compiler) place(v *variable) {
+// allocVar gives a shared or local variable its offset. .param variables of a body live in local memory.
+func (c *compiler) allocVar(v *variable) {
 	if c.vars[v] || v.space == spGlobal || v.space == spConst {
 		return
 	}
@@ -247,8 +247,8 @@ func (c *compiler) place(v *variable) {
 	}
 }
 
-// placeDynamic puts .extern .shared arrays after all static ones.
-func (c *compiler) placeDynamic() {
+// allocDynamicShared puts .extern .shared arrays after all static ones.
+func (c *compiler) allocDynamicShared() {
 	c.prog.dynBase = alignUp(c.prog.shared, 16)
 	for _, v := range c.active {
 		v.offset = alignUp(c.prog.shared, max(16, v.align))

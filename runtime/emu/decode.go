@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// decoder turns one statement into an instruction. Every modifier must be taken by somebody; what is left
-// over makes the instruction unsupported, so no modifier is ever ignored by accident.
+// decoder turns one statement into an instruction. Decoders remove the modifiers that they handle; one that is left
+// over makes the instruction unsupported, so none is ignored by accident.
 type decoder struct {
 	c    *compiler
 	st   *stmt
@@ -240,7 +240,7 @@ func (c *compiler) decode(st *stmt) {
 		why := d.err.Error()
 		c.unsupported = append(c.unsupported, oneLine(in.text)+" ("+why+")")
 		in.kind, in.vec, in.flow, in.sync = kExec, nil, nil, nil
-		in.dst, in.src, in.pdst, in.psrc, in.pins = nil, nil, nil, nil, 0
+		in.dst, in.src, in.pdst, in.psrc, in.firstPinned = nil, nil, nil, nil, 0
 		in.exec = func(w *warp, in *inst, m uint32) {
 			w.fail(Unsupported, m, 0, "unsupported instruction: %s (%s)", oneLine(in.text), why)
 		}

@@ -1,28 +1,27 @@
-// Package emu runs PTX without a GPU and judges it while it runs.
+// Package emu executes PTX without a GPU and checks it while it runs.
 //
 //	text --parse--> Module --decode--> program (per entry) --Run--> memory, statistics, reports
 //
-// It is an oracle: it shares no code with the compiler whose output it judges. It has its own PTX
-// reader, its own float rounding and its own lane maps of the matrix instructions, all written from
+// It is an oracle: it shares no code with the compiler whose output it checks. It has its own PTX
+// parser, its own float rounding and its own fragment layouts of the matrix instructions, all written from
 // the PTX ISA (section numbers in comments mean PTX ISA 8.x/9.x).
 //
 // A warp is the unit of execution. A register is a vector of 32 lanes, an instruction is one loop over
-// them, and lanes that disagree at a branch continue as separate groups, those of the least place in the
-// program first, so they meet again by themselves (warp.go). Warps and CTAs are interleaved by a
-// deterministic schedule (sched.go).
+// them. Lanes that diverge at a branch run as separate groups, the one with the lowest pc first, so they
+// reconverge by themselves (warp.go). Warps and CTAs are interleaved by a deterministic schedule (sched.go).
 //
-// What is checked, each by a Report with the place in the program, in the grid and in memory:
+// What is checked, each by a Report that names the PTX line, the thread and the address:
 //
 //   - bounds to the byte, alignment (memory.go, access.go)
-//   - undefined bits, followed through registers and memory, where they reach an address, a guard, a
+//   - undefined bits, propagated through registers and memory, where they reach an address, a guard, a
 //     barrier or global memory (undef.go)
-//   - data races over shared and global bytes: last accesses as epochs against vector clocks
+//   - data races on shared and global memory: the epochs of the last accesses against vector clocks
 //     (clock.go, race.go)
-//   - bytes and registers of asynchronous work that has not been waited for, missing proxy fences (agents.go)
+//   - bytes and registers used by asynchronous operations in flight, missing proxy fences (agents.go)
 //   - tensor memory that is not allocated, not freed, or of another warp (tmem.go)
 //   - barriers by partial warps, divergent bra.uni, deadlock (barrier.go, sched.go)
 //
-// CTAs that cannot speak to each other may run in parts beside each other; nobody can see it (parallel.go).
+// CTAs that do not communicate may run in parallel, with results and reports as if they did not (parallel.go).
 //
 // The package imports the standard library only (ir/float is allowed to it, nothing else is).
 package emu

@@ -18,7 +18,7 @@ func decodeBra(d *decoder) {
 		if w.group != m {
 			w.fail(Divergence, m, 0, "bra.uni is taken by lanes %#08x of %#08x", m, w.group)
 		}
-		w.spread(m, in.target)
+		w.setPC(m, in.target)
 	}
 }
 
@@ -58,7 +58,7 @@ func decodeBrx(d *decoder) {
 	}
 }
 
-// flowRet returns to the place kept in the frame, or ends the threads of an entry.
+// flowRet returns to the return address in the frame, or ends the threads of an entry.
 func flowRet(frame int) func(w *warp, in *inst, m uint32) {
 	if frame < 0 {
 		return flowExit
@@ -70,20 +70,20 @@ func flowRet(frame int) func(w *warp, in *inst, m uint32) {
 
 func decodeRet(d *decoder) {
 	d.flag("uni")
-	d.in.kind, d.in.leads = kBranch, toCaller
+	d.in.kind, d.in.branchKind = kBranch, toCaller
 	d.in.flow = flowRet(d.c.frame[d.c.fn])
 }
 
 func decodeExit(d *decoder) {
-	d.in.kind, d.in.leads = kBranch, toCaller
+	d.in.kind, d.in.branchKind = kBranch, toCaller
 	d.in.flow = flowExit
 }
 
-// flowExit ends threads. Lanes that waited for them at a .sync instruction try again.
+// flowExit ends threads. Lanes that wait for them at a .sync instruction try again.
 func flowExit(w *warp, in *inst, m uint32) {
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	w.live &^= m
-	w.exitAt = w.here
+	w.exitAt = w.curPC
 	w.ready &^= m
 	w.ready |= w.parked
 	w.parked = 0
@@ -93,10 +93,10 @@ func flowExit(w *warp, in *inst, m uint32) {
 			w.tmemExit()
 		}
 	}
-	w.leftBarriers()
-	w.leftCluster(m)
+	w.recheckBarriers()
+	w.leaveClusterBarrier(m)
 	if w.cta.running == 0 {
-		w.leaveNothing()
+		w.checkNothingInFlight()
 	}
 }
 
@@ -119,7 +119,7 @@ func decodeCall(d *decoder) {
 	copies := d.paramCopies(ins, f.params)
 	results := d.paramCopies(rets, f.rets)
 	d.c.fixes = append(d.c.fixes, fix{pc: len(d.c.prog.code), call: f})
-	d.in.kind, d.in.leads = kBranch, toCallee
+	d.in.kind, d.in.branchKind = kBranch, toCallee
 	d.in.flow = func(w *warp, in *inst, m uint32) {
 		lanes(m, func(i int) {
 			for _, c := range copies {
@@ -197,7 +197,7 @@ func (d *decoder) paramCopies(args []arg, formals []*variable) (out []paramCopy)
 		if v.size != formals[i].size {
 			d.fail("argument %d of a call has %d bytes, %d expected", i, v.size, formals[i].size)
 		}
-		d.c.place(v)
+		d.c.allocVar(v)
 		out = append(out, paramCopy{v.offset, formals[i].offset, v.size})
 	}
 	return out

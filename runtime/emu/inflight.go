@@ -2,24 +2,24 @@ package emu
 
 import "math/bits"
 
-// asyncAccess makes the accesses of one asynchronous operation in the shadow: it checks that the issuer knows
-// of what was there before, and leaves the agent's stamp.
+// asyncAccess records the accesses of one asynchronous operation in shadow memory: it checks that earlier accesses
+// happened before the issue, and leaves the agent's stamp.
 type asyncAccess struct {
-	w     *warp
-	lane  int
-	me    rec
-	proxy level   // asyncProxy, or happened for the generic proxy
-	with  []*warp // warps that issue together with w: all must know
-	data  []byte  // what a write will leave at offset at, if it may be what is there
-	at    int
+	w       *warp
+	lane    int
+	stamp   accessStamp
+	proxy   visibility // asyncProxy, or happened for the generic proxy
+	issuers []*warp    // all warps that issue it together: earlier accesses must have happened before each
+	data    []byte     // what a write will leave at offset at, for a comparison with what is there; nil: no comparison
+	at      int
 }
 
-// access begins the accesses of an operation that a lane issues: stamp is from issue.
-func (w *warp) access(stamp rec, lane int, proxy level) *asyncAccess {
-	return &asyncAccess{w: w, lane: lane, me: stamp | rec(lane)<<4, proxy: proxy}
+// access makes the asyncAccess of an operation that a lane issues; stamp is from issue.
+func (w *warp) access(stamp accessStamp, lane int, proxy visibility) *asyncAccess {
+	return &asyncAccess{w: w, lane: lane, stamp: stamp | accessStamp(lane)<<4, proxy: proxy}
 }
 
-// read and write are accesses to n bytes at off.
+// read and write record an access to n bytes at off.
 func (a *asyncAccess) read(r *region, off, n int)  { a.span(r, off, n, false) }
 func (a *asyncAccess) write(r *region, off, n int) { a.span(r, off, n, true) }
 
@@ -35,7 +35,7 @@ func (a *asyncAccess) span(r *region, off, n int, write bool) {
 		}
 		cells := r.shadow.cells(off, step, len(r.data))
 		if write {
-			r.shadow.wrote(off)
+			r.shadow.markWritten(off)
 		}
 		for i := range cells {
 			a.cell(r, off+i*step/len(cells), &cells[i], write)
@@ -44,8 +44,8 @@ func (a *asyncAccess) span(r *region, off, n int, write bool) {
 	}
 }
 
-// conflict reports an access before this one that is not known here. A write that leaves the bytes as they are is a milder one.
-func (a *asyncAccess) conflict(r *region, off int, now, then string, old rec, at int32) {
+// conflict reports that the access old did not happen before this one. A write of the value already there is a SameValueRace.
+func (a *asyncAccess) conflict(r *region, off int, now, then string, old accessStamp, at int32) {
 	k := Race
 	if a.data != nil && bytesEqual(r, a.at, a.data) {
 		k = SameValueRace
@@ -53,15 +53,15 @@ func (a *asyncAccess) conflict(r *region, off int, now, then string, old rec, at
 	a.w.race(r, off, a.lane, now, then, old, at, k)
 }
 
-func (a *asyncAccess) cell(r *region, off int, c *cell, write bool) {
+func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
 	now := "read"
 	if write {
 		now = "write"
 	}
-	if c.w != 0 && c.w != a.me {
-		if !a.ordered(c.w) && !a.w.compatible(c.w, a.me.scope()) {
-			a.conflict(r, off, now, "write", c.w, c.wa)
-		} else if v := a.asks(r, write); v != happened && !a.fenced(c.w, v) && a.w.launch.generic(c.w) {
+	if c.lastWrite != 0 && c.lastWrite != a.stamp {
+		if !a.happenedBefore(c.lastWrite) && !a.w.morallyStrong(c.lastWrite, a.stamp.scope()) {
+			a.conflict(r, off, now, "write", c.lastWrite, c.writePC)
+		} else if v := a.requiredVisibility(r, write); v != happened && !a.fenced(c.lastWrite, v) && a.w.launch.viaGenericProxy(c.lastWrite) {
 			a.missingFence(r, off, now, c)
 		}
 	}
@@ -69,101 +69,101 @@ func (a *asyncAccess) cell(r *region, off int, c *cell, write bool) {
 		a.addReader(&r.shadow, c)
 		return
 	}
-	if c.r != 0 {
+	if c.reads != 0 {
 		for _, x := range r.shadow.readers(c) {
-			if x.r != a.me && !a.ordered(x.r) && !a.w.compatible(x.r, a.me.scope()) {
-				a.conflict(r, off, now, "read", x.r, x.at)
+			if x.stamp != a.stamp && !a.happenedBefore(x.stamp) && !a.w.morallyStrong(x.stamp, a.stamp.scope()) {
+				a.conflict(r, off, now, "read", x.stamp, x.pc)
 			}
 		}
-		r.shadow.drop(c)
+		r.shadow.dropReads(c)
 	}
-	c.w, c.wa = a.me, a.w.here
+	c.lastWrite, c.writePC = a.stamp, a.w.curPC
 }
 
 // readers gives the reads of a cell as a list.
-func (s *shadow) readers(c *cell) []reader {
-	if c.r&recList != 0 {
-		return *s.list(c.r)
+func (s *shadow) readers(c *shadowCell) []readRecord {
+	if c.reads&stampList != 0 {
+		return *s.list(c.reads)
 	}
-	return []reader{{c.r, c.ra}}
+	return []readRecord{{c.reads, c.readPC}}
 }
 
-// addReader puts the read among those of a cell; one of the same agent before it is replaced, since who knows
-// the later one to be done knows the earlier one too.
-func (a *asyncAccess) addReader(s *shadow, c *cell) {
+// addReader adds the read to those of a cell. It replaces an earlier one of the same agent, since whoever has waited for the
+// later one has waited for the earlier one too.
+func (a *asyncAccess) addReader(s *shadow, c *shadowCell) {
 	w := a.w
-	me := reader{a.me, w.here}
-	replaces := func(old rec) bool {
-		return old.warp() == me.r.warp() && old.lane() == me.r.lane() && !old.many() || a.ordered(old)
+	me := readRecord{a.stamp, w.curPC}
+	replaces := func(old accessStamp) bool {
+		return old.warp() == me.stamp.warp() && old.lane() == me.stamp.lane() && !old.many() || a.happenedBefore(old)
 	}
 	switch {
-	case c.r == 0:
-		c.r, c.ra = me.r, me.at
-	case c.r&recList != 0:
-		l := s.list(c.r)
+	case c.reads == 0:
+		c.reads, c.readPC = me.stamp, me.pc
+	case c.reads&stampList != 0:
+		l := s.list(c.reads)
 		for i := len(*l) - 1; i >= max(0, len(*l)-16); i-- {
-			if replaces((*l)[i].r) {
+			if replaces((*l)[i].stamp) {
 				(*l)[i] = me
 				return
 			}
 		}
 		if n := len(*l); n >= 64 && n&(n-1) == 0 {
-			*l = oneEach(*l)
+			*l = latestPerWarp(*l)
 		}
 		*l = append(*l, me)
-	case replaces(c.r):
-		c.r, c.ra = me.r, me.at
+	case replaces(c.reads):
+		c.reads, c.readPC = me.stamp, me.pc
 	default:
-		c.r = s.newList(reader{c.r, c.ra}, me)
+		c.reads = s.newList(readRecord{c.reads, c.readPC}, me)
 	}
 }
 
-// ordered tells whether all who issue the operation know of the access r.
-func (a *asyncAccess) ordered(r rec) bool {
-	for _, w := range a.with {
-		if r.warp() != w.id && !w.ordered(0, r) {
+// happenedBefore tells whether the access r happened before the operation, for all warps that issue it together.
+func (a *asyncAccess) happenedBefore(r accessStamp) bool {
+	for _, w := range a.issuers {
+		if r.warp() != w.id && !w.happenedBefore(0, r) {
 			return false
 		}
 	}
-	return a.with != nil || a.w.ordered(a.lane, r)
+	return a.issuers != nil || a.w.happenedBefore(a.lane, r)
 }
 
-// asks is the level at which generic writes of a region must be known.
-func (a *asyncAccess) asks(r *region, write bool) level {
+// requiredVisibility is what visibility earlier generic writes to a region must have.
+func (a *asyncAccess) requiredVisibility(r *region, write bool) visibility {
 	if a.proxy == asyncProxy && !write && r.space == spShared {
-		return asyncByWriter
+		return fencedByWriter
 	}
 	return a.proxy
 }
 
 // fenced tells whether a proxy fence stands between the access r and somebody who issues the operation.
-func (a *asyncAccess) fenced(r rec, v level) bool {
-	for _, w := range a.with {
-		if w.knownAt(0, r, v) {
+func (a *asyncAccess) fenced(r accessStamp, v visibility) bool {
+	for _, w := range a.issuers {
+		if w.visibleAt(0, r, v) {
 			return true
 		}
 	}
-	return a.with == nil && a.w.knownAt(a.lane, r, v)
+	return a.issuers == nil && a.w.visibleAt(a.lane, r, v)
 }
 
 // missingFence reports a generic write that another proxy may not see yet.
-func (a *asyncAccess) missingFence(r *region, off int, now string, c *cell) {
+func (a *asyncAccess) missingFence(r *region, off int, now string, c *shadowCell) {
 	w := a.w
 	proxy, lacks := "async proxy", "no fence.proxy.async stands between"
 	switch {
-	case a.proxy == mapAcquired:
+	case a.proxy == tensormapAcquired:
 		proxy, lacks = "proxy of tensor maps", "no release and acquire by fence.proxy.tensormap stands between"
-	case a.fenced(c.w, a.proxy):
+	case a.fenced(c.lastWrite, a.proxy):
 		lacks = "did not execute the fence.proxy.async that stands between"
 	}
-	w.objection(ProxyFence, a.lane, r.generic(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and %s",
-		now, r.describe(), off, proxy, w.launch.threadName(c.w), w.prog.code[c.wa].line, oneLine(w.prog.code[c.wa].text), lacks)
+	w.faultOrNote(ProxyFence, a.lane, r.genericAddr(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and %s",
+		now, r.describe(), off, proxy, w.launch.threadName(c.lastWrite), w.prog.code[c.writePC].line, oneLine(w.prog.code[c.writePC].text), lacks)
 }
 
-// objection is a fault in our own PTX, and a note in PTX of others.
-func (w *warp) objection(k Kind, lane int, addr uint64, format string, args ...any) {
+// faultOrNote stops the launch with a report, or with Options.Foreign keeps it as a note.
+func (w *warp) faultOrNote(k Kind, lane int, addr uint64, format string, args ...any) {
 	foreign := w.launch.opt.Foreign
-	if foreign && w.launch.again(w.prog.code[w.here].line, k) {
+	if foreign && w.launch.countRepeat(w.prog.code[w.curPC].line, k) {
 		return
 	}
 	rep := w.report(k, lane, addr, format, args...)
@@ -175,7 +175,7 @@ func (w *warp) objection(k Kind, lane int, addr uint64, format string, args ...a
 
 // --- cp.async ---
 
-// copyOp is a decoded cp.async: size bytes, of which a source-size operand or a predicate may leave out some.
+// copyOp is a decoded cp.async of size bytes; src-size or ignore-src may replace some by zeros.
 type copyOp struct {
 	dst, src memOp
 	size     int
@@ -183,8 +183,8 @@ type copyOp struct {
 	ignore   bool
 }
 
-func (w *warp) copyAsync(in *inst, op *copyOp, m uint32) {
-	w.launch.event = w.launch.stats.warpInstrs
+func (w *warp) cpAsync(in *inst, op *copyOp, m uint32) {
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	to := *w.addresses(in, &op.dst, m)
 	from := *w.addresses(in, &op.src, m)
 	if w.launch.opt.Stats {
@@ -202,7 +202,7 @@ func (w *warp) copyAsync(in *inst, op *copyOp, m uint32) {
 		skip = w.pred(in.psrc[0])
 	}
 	a := asyncAccess{w: w, proxy: happened}
-	stamp := w.issue(agCopy, m)
+	stamp := w.issue(agentCpAsync, m)
 	lanes(m, func(i int) {
 		n := op.size
 		if sizes != nil {
@@ -213,7 +213,7 @@ func (w *warp) copyAsync(in *inst, op *copyOp, m uint32) {
 		if skip>>i&1 != 0 {
 			n = 0
 		}
-		a.lane, a.me = i, stamp|rec(i)<<4
+		a.lane, a.stamp = i, stamp|accessStamp(i)<<4
 		var data [16]byte
 		w.copySource(&a, from[i], n, op.size, &data)
 		r, at := w.find(spShared, to[i], op.size, i, "cp.async store")

@@ -6,7 +6,7 @@ import "math/bits"
 type vec [32]uint64
 
 // vecFn computes all lanes of d from the lanes of its sources. d may be one of them, so lane i is read
-// before it is written. Lanes that do not run hold rubbish: the function must take any value.
+// before it is written. Inactive lanes hold any value, which the function must accept.
 type vecFn func(d, a, b, c *vec)
 
 // opnd names a source or destination: a register slot when not negative, else constant ^opnd.
@@ -26,64 +26,64 @@ type kind uint8
 
 const (
 	kVec    kind = iota // dst[0] = vec(src...)
-	kExec               // anything without effect on the flow
+	kExec               // anything else that does not branch or block
 	kBranch             // bra, brx, call, ret, exit
 	kSync               // needs other lanes or warps: may block
 )
 
 // inst is a decoded instruction.
 type inst struct {
-	kind     kind
-	vec      vecFn
-	exec     func(w *warp, in *inst, m uint32)
-	flow     func(w *warp, in *inst, m uint32)      // kBranch: sets the lanes' next places
-	sync     func(w *warp, in *inst, m uint32) bool // kSync: false means the lanes wait at this instruction
-	guard    int32                                  // predicate slot, -1: none
-	guardNeg bool
-	dst, src []opnd
-	pdst     []int32
-	psrc     []pref
-	later    bool // writes its destinations after it has been executed
-	rule     undefRule
-	dmask    uint64 // bits of dst[0]
-	pins     int    // 1 + index of the first source whose register asynchronous work goes on using; 0: none
-	touch    bool   // accesses such a register
-	target   int32
-	targets  []int32 // brx.idx
-	leads    leads
-	op       int32 // index into program.ops, for statistics
-	line     int32
-	text     string
+	kind          kind
+	vec           vecFn
+	exec          func(w *warp, in *inst, m uint32)
+	flow          func(w *warp, in *inst, m uint32)      // kBranch: sets the lanes' next places
+	sync          func(w *warp, in *inst, m uint32) bool // kSync: false means the lanes wait at this instruction
+	guard         int32                                  // predicate slot, -1: none
+	guardNeg      bool
+	dst, src      []opnd
+	pdst          []int32
+	psrc          []pref
+	asyncDst      bool // writes its destinations asynchronously (tcgen05.ld)
+	rule          undefRule
+	dmask         uint64 // bits of dst[0]
+	firstPinned   int    // 1 + index of the first source whose register a wgmma in flight uses; 0: none
+	touchesPinned bool   // accesses such a register
+	target        int32
+	targets       []int32 // brx.idx
+	branchKind    branchKind
+	op            int32 // index into program.ops, for statistics
+	line          int32
+	text          string
 }
 
-// leads is where a kBranch goes.
-type leads uint8
+// branchKind is where a kBranch goes.
+type branchKind uint8
 
 const (
-	toTarget leads = iota // target or targets
-	toCallee              // target, which returns after the instruction
-	toCaller              // after a call, or nowhere
+	toTarget branchKind = iota // target or targets
+	toCallee                   // target, which returns after the instruction
+	toCaller                   // after a call, or nowhere
 )
 
 // program is a decoded entry with the functions that it calls.
 type program struct {
-	code    []inst
-	start   int32 // place of the first instruction of the entry
-	regs    int   // register slots
-	preds   int   // predicate slots
-	consts  []vec
-	relocs  []reloc
-	ops     []string        // opcode names for statistics
-	local   int             // bytes of local memory per thread
-	shared  int             // bytes of static shared memory
-	frames  int             // return-address slots
-	dynBase int             // where dynamic shared memory begins
-	dynamic bool            // uses .extern .shared
-	agents  agentKind       // kinds of agents, the threads among them
-	names   map[opnd]string // of the registers, before they are renamed
-	pinned  []string        // by slot, the name of a register that asynchronous work uses, or ""
-	levels  level           // levels of knowledge
-	speaks  bool            // CTAs may learn of each other or of the time: atomic and strong accesses of global memory, clocks
+	code         []inst
+	start        int32 // place of the first instruction of the entry
+	regs         int   // register slots
+	preds        int   // predicate slots
+	consts       []vec
+	relocs       []reloc
+	ops          []string        // opcode names for statistics
+	local        int             // bytes of local memory per thread
+	shared       int             // bytes of static shared memory
+	frames       int             // return-address slots
+	dynBase      int             // where dynamic shared memory begins
+	dynamic      bool            // uses .extern .shared
+	agents       agentKind       // kinds of agents, the threads among them
+	names        map[opnd]string // of the registers, before they are renamed
+	pinnedNames  []string        // by slot, the name of a register that a wgmma in flight may use, or ""
+	visibilities visibility      // 1, or all of them if the program has instructions of other proxies
+	communicates bool            // its CTAs may communicate or depend on time: atomic and strong accesses of global memory, clock registers
 }
 
 // reloc is a constant that is only known when memory is laid out.

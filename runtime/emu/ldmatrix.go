@@ -54,9 +54,9 @@ func decodeLdmatrix(d *decoder) {
 	}
 	d.address(addr, &op.mem)
 	if store {
-		d.whole(func(w *warp, in *inst, m uint32) { w.stmatrix(in, op) })
+		d.warpWide(func(w *warp, in *inst, m uint32) { w.stmatrix(in, op) })
 	} else {
-		d.whole(func(w *warp, in *inst, m uint32) { w.ldmatrix(in, op, m) })
+		d.warpWide(func(w *warp, in *inst, m uint32) { w.ldmatrix(in, op, m) })
 	}
 }
 
@@ -85,7 +85,7 @@ func (w *warp) ldmatrix(in *inst, op *matrixOp, m uint32) {
 	var v, u [4][8][8]uint16
 	undef := false
 	w.rows(in, op, "ldmatrix", func(lane int, r *region, at int) {
-		w.noteRead(r, at, 16, lane, weak)
+		w.recordRead(r, at, 16, lane, weak)
 		row := &v[lane>>3][lane&7]
 		b := r.data[at : at+16 : at+16]
 		for c := range row {
@@ -141,7 +141,7 @@ func (w *warp) stmatrix(in *inst, op *matrixOp) {
 		for c := range row {
 			same = same && un[c] == 0 && r.read(at+2*c, 2) == uint64(row[c]) && r.readUndef(at+2*c, 2) == 0
 		}
-		w.noteWrite(r, at, 16, lane, weak, same)
+		w.recordWrite(r, at, 16, lane, weak, same)
 		for c := range 8 {
 			r.write(at+2*c, 2, uint64(row[c]), uint64(un[c]))
 		}
@@ -158,7 +158,7 @@ func decodeMovmatrix(d *decoder) {
 	}
 	d.dst(0)
 	d.src(1, types["b32"])
-	d.whole(func(w *warp, in *inst, m uint32) {
+	d.warpWide(func(w *warp, in *inst, m uint32) {
 		a := *w.src(in.src[0])
 		var ua, v, u vec
 		for i := range ua {

@@ -21,7 +21,7 @@ func (d *decoder) decodeLdmatrix8() {
 		d.dstArg(&v[i])
 	}
 	d.address(&d.st.args[1], &op.mem)
-	d.whole(func(w *warp, in *inst, m uint32) { w.ldmatrix8(in, op, m) })
+	d.warpWide(func(w *warp, in *inst, m uint32) { w.ldmatrix8(in, op, m) })
 }
 
 func (w *warp) ldmatrix8(in *inst, op *matrixOp, m uint32) {
@@ -36,7 +36,7 @@ func (w *warp) ldmatrix8(in *inst, op *matrixOp, m uint32) {
 		if r.space != spShared {
 			w.fail(Invalid, 1<<lane, addr[lane], "ldmatrix outside shared memory")
 		}
-		w.noteRead(r, at, 16, lane, weak)
+		w.recordRead(r, at, 16, lane, weak)
 		copy(v[lane>>4][lane&15][:], r.data[at:])
 		if r.undef != nil {
 			copy(u[lane>>4][lane&15][:], r.undef[at:at+16])

@@ -5,14 +5,14 @@ import (
 	"sort"
 )
 
-// allocate renames the virtual registers of a program to few slots, so that the registers of a warp stay in
-// the cache. It is liveness by blocks and a linear scan over intervals:
+// allocate is the register allocator: it renames the virtual registers of a program to few slots, so that the registers of
+// a warp stay in the cache. It is a linear scan over live intervals from liveness by blocks:
 //
-//	interval of r = from its first to its last place, widened over every block at whose end r is live
+//	interval of r = from its first to its last pc, extended over every block at whose end r is live
 //
 // A register that is read before it is written is live from the entry on, so it keeps a slot of its own and
-// is still seen as undefined. Lanes never disturb each other: a slot is a vector, and every lane follows
-// the same text.
+// is still seen as undefined. Diverged lanes do not disturb each other: a slot is a vector of lanes, and every lane
+// executes the same code.
 func allocate(p *program) {
 	if len(p.code) == 0 || p.regs == 0 {
 		return
@@ -34,7 +34,7 @@ func allocate(p *program) {
 			in := &p.code[at]
 			operands(in, func(r opnd, def bool) {
 				touch(int(r), int32(at))
-				if def && in.later { // it may come after the last use: no other register may have the slot
+				if def && in.asyncDst { // the write may come after the last use: no other register may share the slot
 					first[r], last[r] = 0, noLimit
 				}
 			})
@@ -61,29 +61,31 @@ func allocate(p *program) {
 	}
 	p.regs = int(n)
 	if pinned != nil {
-		p.pinned = make([]string, n)
+		p.pinnedNames = make([]string, n)
 		for r, name := range pinned {
-			p.pinned[rename[r]] = name
+			p.pinnedNames[rename[r]] = name
 		}
 		for i := range p.code {
 			in := &p.code[i]
-			operands(in, func(r opnd, _ bool) { in.touch = in.touch || in.pins == 0 && p.pinned[r] != "" })
+			operands(in, func(r opnd, _ bool) {
+				in.touchesPinned = in.touchesPinned || in.firstPinned == 0 && p.pinnedNames[r] != ""
+			})
 		}
 	}
 }
 
-// pin gives a register that asynchronous work goes on using after the instruction a slot of its own, and its name.
+// pin gives every register that a wgmma in flight uses a slot of its own, and returns their names for reports.
 func pin(p *program, first, last []int32) map[opnd]string {
 	var pinned map[opnd]string
 	for i := range p.code {
 		in := &p.code[i]
-		if in.pins == 0 {
+		if in.firstPinned == 0 {
 			continue
 		}
 		if pinned == nil {
 			pinned = map[opnd]string{}
 		}
-		for _, o := range in.src[in.pins-1:] {
+		for _, o := range in.src[in.firstPinned-1:] {
 			if o >= 0 {
 				first[o], last[o] = 0, int32(len(p.code))
 				pinned[o] = p.names[o]
@@ -93,8 +95,7 @@ func pin(p *program, first, last []int32) map[opnd]string {
 	return pinned
 }
 
-// scan gives every interval a slot; an interval that ends at a place may share it with one that begins
-// later.
+// scan gives every interval a slot; an interval may take the slot of one that ends before it begins.
 func scan(first, last []int32) []int32 {
 	var order []int
 	for r := range first {
@@ -108,7 +109,7 @@ func scan(first, last []int32) []int32 {
 	})
 	slot := make([]int32, len(first))
 	var free []int32
-	ends := map[int32][]int32{} // slots by the place where they become free
+	ends := map[int32][]int32{} // slots by the pc where they become free
 	var due []int32             // keys of ends, a heap would be faster, sorted insertion is enough
 	next := int32(0)
 	for _, r := range order {
@@ -157,7 +158,7 @@ type block struct {
 }
 
 // splitBlocks cuts the program at branches and their targets. A return from a function may go after any
-// call, so functions are joined loosely: ret leads to the place after every call.
+// call, so the control flow graph is context-insensitive: ret leads to the instruction after every call.
 func splitBlocks(p *program) []block {
 	n := len(p.code)
 	cut := make([]bool, n+1)
@@ -169,13 +170,13 @@ func splitBlocks(p *program) []block {
 			continue
 		}
 		cut[i+1] = true
-		if in.leads != toCaller && in.targets == nil {
+		if in.branchKind != toCaller && in.targets == nil {
 			cut[in.target] = true
 		}
 		for _, t := range in.targets {
 			cut[t] = true
 		}
-		if in.leads == toCallee {
+		if in.branchKind == toCallee {
 			afterCalls = append(afterCalls, i+1)
 		}
 	}
@@ -211,7 +212,7 @@ func connect(p *program, blocks []block, at, afterCalls []int) {
 		}
 		switch {
 		case in.kind != kBranch:
-		case in.leads == toCaller:
+		case in.branchKind == toCaller:
 			for _, c := range afterCalls {
 				add(c)
 			}

@@ -2,25 +2,27 @@ package emu
 
 import "fmt"
 
-// mbarrier is the state of an mbarrier object (section 9.7.13.15): a phase completes when no arrivals and
-// no bytes are pending. The object occupies 8 bytes of shared memory; its state is kept here.
+// mbarrier is the state of an mbarrier object (section 9.7.13.15): a phase completes when the pending count and
+// tx-count are zero. The object occupies 8 bytes of shared memory; its state is kept here.
 type mbarrier struct {
-	expected, pending int
-	tx                int
-	phase             uint64
-	next, done        *knowledge // of the open phase, and of all complete ones
-	agent             *barrierAgent
-	init              int32 // place of mbarrier.init
-	last              int32 // place of the last arrival, -1: none
-	lastBy            rec
+	expected, pending    int
+	tx                   int
+	phase                uint64
+	openClock, doneClock *sparseClock // of the arrivals in the open phase, and in all complete ones
+	agent                *mbarAgent
+	initPC               int32 // place of mbarrier.init
+	lastArrivalPC        int32 // place of the last arrival, -1: none
+	lastArrival          accessStamp
 }
 
-func (b *mbarrier) settle() {
+// tryCompletePhase completes the open phase when no arrivals and no bytes are pending: waiters acquire the clocks of all that
+// arrived in it.
+func (b *mbarrier) tryCompletePhase() {
 	if b.pending == 0 && b.tx == 0 {
 		b.phase++
 		b.pending = b.expected
-		b.done = merge(b.done, b.next)
-		b.next = nil
+		b.doneClock = joinClocks(b.doneClock, b.openClock)
+		b.openClock = nil
 	}
 }
 
@@ -29,8 +31,8 @@ func (b *mbarrier) state() string {
 	return fmt.Sprintf("phase %d (parity %d) is open, %d of %d arrivals and %d bytes are missing", b.phase, b.phase&1, b.pending, b.expected, b.tx)
 }
 
-// A state that arrive returns is the phase and the pending count before the arrival.
-const tokenPending = 20
+// statePhaseShift is where the phase begins in the state that arrive returns; below it is the pending count before the arrival.
+const statePhaseShift = 20
 
 // mbarCount is the largest count of arrivals, and the range of the transaction count.
 const mbarCount = 1<<20 - 1
@@ -144,20 +146,20 @@ func (d *decoder) mbarPending(*mbarForm) {
 	d.in.kind = kVec
 }
 
-// mbarAt gives the object at an address of a lane.
-func (w *warp) mbarAt(op *memOp, addr uint64, i int) (syncKey, *mbarrier) {
+// mbarAt gives the mbarrier at an address of a lane.
+func (w *warp) mbarAt(op *memOp, addr uint64, i int) (syncAddr, *mbarrier) {
 	r, at := w.locate(op.space, addr, 8, i, "mbarrier operation")
-	w.noteRead(r, at, 8, i, gpuScope)
-	key := syncKey{r, at}
-	b := w.launch.mbars[key]
+	w.recordRead(r, at, 8, i, gpuScope)
+	key := syncAddr{r, at}
+	b := w.launch.mbarriers[key]
 	if b == nil {
 		w.fail(Invalid, 1<<i, addr, "no mbarrier has been initialised at %#x", addr)
 	}
 	return key, b
 }
 
-// eachMbar visits the objects of the lanes of m.
-func (w *warp) eachMbar(in *inst, op *memOp, m uint32, f func(i int, key syncKey, b *mbarrier)) {
+// eachMbar visits the mbarriers of the lanes of m.
+func (w *warp) eachMbar(in *inst, op *memOp, m uint32, f func(i int, key syncAddr, b *mbarrier)) {
 	addr := *w.addresses(in, op, m)
 	lanes(m, func(i int) {
 		key, b := w.mbarAt(op, addr[i], i)
@@ -165,8 +167,8 @@ func (w *warp) eachMbar(in *inst, op *memOp, m uint32, f func(i int, key syncKey
 	})
 }
 
-// eachMbarTogether calls f once if the whole warp stands at one object; else it tells that it did not.
-func (w *warp) eachMbarTogether(in *inst, op *memOp, m uint32, f func(key syncKey, b *mbarrier)) bool {
+// eachMbarTogether calls f once if the whole warp is converged and names one mbarrier; else it gives false.
+func (w *warp) eachMbarTogether(in *inst, op *memOp, m uint32, f func(key syncAddr, b *mbarrier)) bool {
 	addr := w.addresses(in, op, m)
 	first := addr[firstLane(m)]
 	for mm := m; mm != 0; mm &= mm - 1 {
@@ -193,63 +195,63 @@ func (w *warp) mbarInit(in *inst, op *memOp, m uint32) {
 		if n < 1 || n > mbarCount {
 			w.fail(Invalid, 1<<i, addr[i], "mbarrier count %d", n)
 		}
-		if b := w.launch.mbars[syncKey{r, at}]; b != nil {
-			w.objection(Invalid, i, addr[i], "the mbarrier at %#x, initialised at line %d, is initialised again without mbarrier.inval", addr[i], w.prog.code[b.init].line)
+		if b := w.launch.mbarriers[syncAddr{r, at}]; b != nil {
+			w.faultOrNote(Invalid, i, addr[i], "the mbarrier at %#x, initialised at line %d, is initialised again without mbarrier.inval", addr[i], w.prog.code[b.initPC].line)
 		}
-		w.noteWrite(r, at, 8, i, weak, false)
+		w.recordWrite(r, at, 8, i, weak, false)
 		r.write(at, 8, 0, 0)
-		w.launch.mbars[syncKey{r, at}] = &mbarrier{expected: n, pending: n, agent: w.launch.newAgent(), init: w.here, last: -1}
-		w.launch.event = w.launch.stats.warpInstrs
+		w.launch.mbarriers[syncAddr{r, at}] = &mbarrier{expected: n, pending: n, agent: w.launch.newAgent(), initPC: w.curPC, lastArrivalPC: -1}
+		w.launch.lastProgress = w.launch.stats.warpInstrs
 	})
 }
 
-// overMbar reports a plain store over a live object.
-func (w *warp) overMbar(r *region, at, n, lane int) {
+// checkNotOverMbar reports a plain store over a live mbarrier.
+func (w *warp) checkNotOverMbar(r *region, at, n, lane int) {
 	for k := at &^ 7; k < at+n; k += 8 {
-		if b := w.launch.mbars[syncKey{r, k}]; b != nil {
-			w.fail(Invalid, 1<<lane, r.generic(at), "a plain store over the mbarrier at %#x, initialised at line %d", k, w.prog.code[b.init].line)
+		if b := w.launch.mbarriers[syncAddr{r, k}]; b != nil {
+			w.fail(Invalid, 1<<lane, r.genericAddr(at), "a plain store over the mbarrier at %#x, initialised at line %d", k, w.prog.code[b.initPC].line)
 		}
 	}
 }
 
-// mbarInval ends objects. Compilers write it for slots that were never used too, which is an objection only.
+// mbarInval ends objects. Compilers write it for slots that were never used too, which is an faultOrNote only.
 func (w *warp) mbarInval(in *inst, op *memOp, m uint32) {
 	addr := *w.addresses(in, op, m)
 	lanes(m, func(i int) {
 		r, at := w.locate(op.space, addr[i], 8, i, "mbarrier.inval")
-		key := syncKey{r, at}
-		if w.launch.mbars[key] == nil {
-			w.objection(Invalid, i, addr[i], "mbarrier.inval at %#x, where no mbarrier has been initialised", addr[i])
+		key := syncAddr{r, at}
+		if w.launch.mbarriers[key] == nil {
+			w.faultOrNote(Invalid, i, addr[i], "mbarrier.inval at %#x, where no mbarrier has been initialised", addr[i])
 			return
 		}
-		w.noteWrite(r, at, 8, i, weak, false)
-		left := w.cta.queue[:0]
-		for _, a := range w.cta.queue {
+		w.recordWrite(r, at, 8, i, weak, false)
+		left := w.cta.pendingCompletions[:0]
+		for _, a := range w.cta.pendingCompletions {
 			switch {
 			case a.at != key:
 				left = append(left, a)
-			case !w.knows(i, a.know): // a commit is complete for who has seen a later one of its thread complete
-				w.fail(Invalid, 1<<i, addr[i], "mbarrier.inval while the %s of line %d has not completed on the mbarrier", a.what, w.prog.code[a.place].line)
+			case !w.laneKnows(i, a.clock): // a commit is complete if a later one of its thread is known to be
+				w.fail(Invalid, 1<<i, addr[i], "mbarrier.inval while the %s of line %d has not completed on the mbarrier", a.what, w.prog.code[a.pc].line)
 			}
 		}
-		w.cta.queue = left
-		delete(w.launch.mbars, key)
+		w.cta.pendingCompletions = left
+		delete(w.launch.mbarriers, key)
 	})
 }
 
 // mbarTx is expect_tx and complete_tx.
 func (w *warp) mbarTx(in *inst, op *memOp, complete bool, m uint32) {
 	w.needDefined(in.src[0], m, "the byte count")
-	w.eachMbar(in, op, m, func(i int, _ syncKey, b *mbarrier) {
+	w.eachMbar(in, op, m, func(i int, _ syncAddr, b *mbarrier) {
 		n := int(uint32(w.src(in.src[0])[i]))
 		if complete {
 			b.tx -= n
-			b.settle()
+			b.tryCompletePhase()
 		} else {
 			w.expectTx(b, n, i)
 		}
 	})
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 }
 
 func (w *warp) expectTx(b *mbarrier, n, lane int) {
@@ -268,11 +270,11 @@ func (w *warp) mbarArrive(in *inst, op *memOp, a *arriveOp, m uint32) {
 	if a.count >= 0 {
 		w.needDefined(in.src[a.count], m, "the count")
 	}
-	var know *knowledge
+	var know *sparseClock
 	if m == w.live && !a.relaxed {
-		know = w.everyone()
+		know = w.warpSnapshot()
 	}
-	w.eachMbar(in, op, m, func(i int, _ syncKey, b *mbarrier) {
+	w.eachMbar(in, op, m, func(i int, _ syncAddr, b *mbarrier) {
 		n := 1
 		if a.count >= 0 {
 			v := int(uint32(w.src(in.src[a.count])[i]))
@@ -283,13 +285,13 @@ func (w *warp) mbarArrive(in *inst, op *memOp, a *arriveOp, m uint32) {
 			}
 		}
 		if len(in.dst) > 0 && in.dst[0] >= 0 {
-			w.regs[in.dst[0]][i] = b.phase<<tokenPending | uint64(b.pending)
+			w.regs[in.dst[0]][i] = b.phase<<statePhaseShift | uint64(b.pending)
 			w.setUB(in.dst[0], i, 0)
 		}
 		if know != nil {
-			b.next = merge(b.next, know)
+			b.openClock = joinClocks(b.openClock, know)
 		} else if !a.relaxed {
-			b.next = merge(b.next, w.snapshot(i))
+			b.openClock = joinClocks(b.openClock, w.laneSnapshot(i))
 		}
 		if a.noComplete && n == b.pending && b.tx == 0 {
 			w.fail(Invalid, 1<<i, 0, "an arrival with .noComplete ends the phase of the mbarrier")
@@ -297,7 +299,7 @@ func (w *warp) mbarArrive(in *inst, op *memOp, a *arriveOp, m uint32) {
 		if a.drop {
 			b.expected -= n
 		}
-		w.arriveAt(b, n, i, w.here)
+		w.arriveAt(b, n, i, w.curPC)
 	})
 	w.epoch++
 }
@@ -306,69 +308,69 @@ func (w *warp) mbarArrive(in *inst, op *memOp, a *arriveOp, m uint32) {
 func (w *warp) arriveAt(b *mbarrier, n, lane int, place int32) {
 	if n > b.pending {
 		after := ""
-		if b.last >= 0 {
-			after = fmt.Sprintf("; the last arrival was by %s at line %d: %s", w.launch.threadName(b.lastBy), w.prog.code[b.last].line, oneLine(w.prog.code[b.last].text))
+		if b.lastArrivalPC >= 0 {
+			after = fmt.Sprintf("; the last arrival was by %s at line %d: %s", w.launch.threadName(b.lastArrival), w.prog.code[b.lastArrivalPC].line, oneLine(w.prog.code[b.lastArrivalPC].text))
 		}
-		w.here = place
+		w.curPC = place
 		w.fail(Invalid, 1<<lane, 0, "%d arrivals at an mbarrier that expects %d more (initialised with %d at line %d)%s",
-			n, b.pending, b.expected, w.prog.code[b.init].line, after)
+			n, b.pending, b.expected, w.prog.code[b.initPC].line, after)
 	}
-	w.launch.event = w.launch.stats.warpInstrs
-	b.last, b.lastBy = place, w.stamp(lane, weak)
+	w.launch.lastProgress = w.launch.stats.warpInstrs
+	b.lastArrivalPC, b.lastArrival = place, w.stamp(lane, weak)
 	b.pending -= n
-	b.settle()
+	b.tryCompletePhase()
 }
 
-// stall is the mbarrier for which a warp waits in vain: what a report of a deadlock says of it.
+// stall is the mbarrier test that a warp last failed, for the report of a deadlock.
 type stall struct {
-	key    syncKey
+	key    syncAddr
 	state  uint64
 	parity bool
-	place  int32
+	pc     int32
 }
 
-// over tells whether the phase of a state, or of a parity, is complete.
-func (b *mbarrier) over(state uint64, parity bool) bool {
+// phaseComplete tells whether the phase that a state, or a parity, names is complete.
+func (b *mbarrier) phaseComplete(state uint64, parity bool) bool {
 	if parity {
 		return b.phase&1 != state&1
 	}
-	return b.phase != state>>tokenPending
+	return b.phase != state>>statePhaseShift
 }
 
-// mbarWait: test_wait and try_wait do not block here; a failed one lets others run. The state operand is
-// the phase to wait for, or its parity.
+// mbarWait is test_wait and try_wait. They do not block; after a failed one other warps run. The state operand names the
+// phase to wait for, or its parity.
 func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
 	w.needDefined(in.src[0], m, "the phase")
 	var ok uint32
-	var all *knowledge
-	one := true // object
-	var asked syncKey
+	var all *sparseClock
+	one := true // all lanes acquire the same clock
+	var asked syncAddr
 	w.stalled = nil
-	w.eachMbar(in, op, m, func(i int, key syncKey, b *mbarrier) {
+	w.eachMbar(in, op, m, func(i int, key syncAddr, b *mbarrier) {
 		state := w.src(in.src[0])[i]
-		if !b.over(state, parity) && (i == firstLane(m) || key != asked) { // asked once for all lanes, which see the same
+		if !b.phaseComplete(state, parity) && (i == firstLane(m) || key != asked) { // delivered once for all lanes, so that they see the same state
 			asked = key
-			w.cta.ask(key)
+			w.cta.deliverCompletions(key)
 		}
-		done := b.over(state, parity)
+		done := b.phaseComplete(state, parity)
 		if !done {
-			w.stalled, w.spun = &stall{key, state, parity, w.here}, w.launch.round+1
+			w.stalled, w.stalledRound = &stall{key, state, parity, w.curPC}, w.launch.round+1
 			return
 		}
 		ok |= 1 << i
 		if acquire {
-			one = one && (all == nil || all == b.done)
-			all = b.done
+			one = one && (all == nil || all == b.doneClock)
+			all = b.doneClock
 			if m != w.live {
-				w.learn(i, b.done)
+				w.joinLane(i, b.doneClock)
 			}
 		}
 	})
 	if acquire && m == w.live && ok != 0 {
 		if one && ok == m {
-			w.absorb(all)
+			w.joinWarp(all)
 		} else {
-			w.eachMbar(in, op, ok, func(i int, _ syncKey, b *mbarrier) { w.learn(i, b.done) })
+			w.eachMbar(in, op, ok, func(i int, _ syncAddr, b *mbarrier) { w.joinLane(i, b.doneClock) })
 		}
 	}
 	w.setPred(in.pdst[0], m, ok, 0)
@@ -377,10 +379,10 @@ func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
 	}
 }
 
-// describeStall says what a warp waits for.
+// describeStall says which phase of which mbarrier a warp waits for.
 func (w *warp) describeStall() string {
 	s := w.stalled
-	b := w.launch.mbars[s.key]
+	b := w.launch.mbarriers[s.key]
 	if b == nil {
 		return ""
 	}
@@ -389,5 +391,5 @@ func (w *warp) describeStall() string {
 		want = fmt.Sprintf("the phase of parity %d", s.state&1)
 	}
 	return fmt.Sprintf(", waits since line %d for %s of the mbarrier at %#x, of which %s (initialised at line %d)",
-		w.prog.code[s.place].line, want, s.key.off, b.state(), w.prog.code[b.init].line)
+		w.prog.code[s.pc].line, want, s.key.off, b.state(), w.prog.code[b.initPC].line)
 }

@@ -74,16 +74,16 @@ func decodeMma(d *decoder) {
 	switch {
 	case kind != nil:
 		op.elemA, op.elemB, op.fc = kind.values(op.a.named), kind.values(op.b.named), elemValue(op.c)
-		d.whole(func(w *warp, in *inst, m uint32) { w.mmaKind(in, op, m) })
+		d.warpWide(func(w *warp, in *inst, m uint32) { w.mmaKind(in, op, m) })
 	case op.a.isFloat():
 		op.fa, op.fb, op.fc = elemValue(op.a), elemValue(op.b), elemValue(op.c)
 		run := (*warp).mmaFloat
 		if op.k == 16 && op.a.bits == 16 && op.c.fmt == fmtF32 && op.d.fmt == fmtF32 {
 			run = (*warp).mmaHalf
 		}
-		d.whole(func(w *warp, in *inst, m uint32) { run(w, in, op, m) })
+		d.warpWide(func(w *warp, in *inst, m uint32) { run(w, in, op, m) })
 	default:
-		d.whole(func(w *warp, in *inst, m uint32) { w.mmaInt(in, op, m) })
+		d.warpWide(func(w *warp, in *inst, m uint32) { w.mmaInt(in, op, m) })
 	}
 }
 
@@ -139,11 +139,11 @@ func (d *decoder) matrixOperands(op *mmaOp, shape string) {
 }
 
 // placeA, placeB and placeC give row and column of element j of register i of a lane.
-func placeA(lane, i, j, e int) (row, k int) {
+func indexA(lane, i, j, e int) (row, k int) {
 	return lane>>2 + 8*(i&1), e*(lane&3) + j + 4*e*(i>>1)
 }
-func placeB(lane, i, j, e int) (k, col int) { return e*(lane&3) + j + 4*e*i, lane >> 2 }
-func placeC(lane, i, j, e int) (row, col int) {
+func indexB(lane, i, j, e int) (k, col int) { return e*(lane&3) + j + 4*e*i, lane >> 2 }
+func indexC(lane, i, j, e int) (row, col int) {
 	if e == 2 {
 		return lane>>2 + 8*i, 2*(lane&3) + j
 	}
@@ -190,7 +190,7 @@ func (w *warp) mmaFloat(in *inst, op *mmaOp, m uint32) {
 	for i := range op.na {
 		split(&e, w.src(in.src[i]), op.a, op.fa)
 		for lane := range 32 {
-			row, k := placeA(lane, i, 0, ea)
+			row, k := indexA(lane, i, 0, ea)
 			for j := range ea {
 				a[row][k+j] = f64(e[j][lane])
 			}
@@ -199,7 +199,7 @@ func (w *warp) mmaFloat(in *inst, op *mmaOp, m uint32) {
 	for i := range op.nb {
 		split(&e, w.src(in.src[op.na+i]), op.b, op.fb)
 		for lane := range 32 {
-			k, col := placeB(lane, i, 0, eb)
+			k, col := indexB(lane, i, 0, eb)
 			for j := range eb {
 				b[k+j][col] = f64(e[j][lane])
 			}
@@ -210,7 +210,7 @@ func (w *warp) mmaFloat(in *inst, op *mmaOp, m uint32) {
 		split(&e, w.src(in.src[op.na+op.nb+i]), op.c, op.fc)
 		for lane := range 32 {
 			for j := range ec {
-				row, col := placeC(lane, i, j, ec)
+				row, col := indexC(lane, i, j, ec)
 				acc[row][col] = f64(e[j][lane])
 			}
 		}
@@ -283,14 +283,14 @@ func (w *warp) mmaPut(in *inst, op *mmaOp, acc *[16][8]float64, m uint32) {
 		var v vec
 		for lane := range 32 {
 			if op.d.fmt == fmtF32 {
-				row, col := placeC(lane, i, 0, 1)
+				row, col := indexC(lane, i, 0, 1)
 				if x := acc[row][col]; x == x {
 					v[lane] = bits32(float32(x))
 					continue
 				}
 			}
 			for j := range ed {
-				row, col := placeC(lane, i, j, ed)
+				row, col := indexC(lane, i, j, ed)
 				v[lane] |= roundAcc(acc[row][col], op.d) << (j * op.d.bits)
 			}
 		}
@@ -374,7 +374,7 @@ func (w *warp) mmaInt(in *inst, op *mmaOp, m uint32) {
 		x := w.src(in.src[i])
 		for lane := range 32 {
 			for j := range ea {
-				row, k := placeA(lane, i, j, ea)
+				row, k := indexA(lane, i, j, ea)
 				a[row][k] = elem(x[lane], j, op.a)
 			}
 		}
@@ -383,7 +383,7 @@ func (w *warp) mmaInt(in *inst, op *mmaOp, m uint32) {
 		x := w.src(in.src[op.na+i])
 		for lane := range 32 {
 			for j := range eb {
-				k, col := placeB(lane, i, j, eb)
+				k, col := indexB(lane, i, j, eb)
 				b[col][k] = elem(x[lane], j, op.b)
 			}
 		}
@@ -393,7 +393,7 @@ func (w *warp) mmaInt(in *inst, op *mmaOp, m uint32) {
 	for i := range op.nc {
 		x := w.src(in.src[op.na+op.nb+i])
 		for lane := range 32 {
-			row, col := placeC(lane, i, 0, 1)
+			row, col := indexC(lane, i, 0, 1)
 			s := int64(int32(x[lane]))
 			for k := range op.k {
 				s += int64(a[row][k]) * int64(b[col][k])
@@ -435,17 +435,17 @@ func (w *warp) mmaUndef(in *inst, op *mmaOp) *[16][8]bool {
 		}
 	}
 	each(0, op.na, ea, op.a, func(lane, i, j int) {
-		row, _ := placeA(lane, i, j, ea)
+		row, _ := indexA(lane, i, j, ea)
 		un[row] = [8]bool{true, true, true, true, true, true, true, true}
 	})
 	each(op.na, op.nb, eb, op.b, func(lane, i, j int) {
-		_, col := placeB(lane, i, j, eb)
+		_, col := indexB(lane, i, j, eb)
 		for r := range un {
 			un[r][col] = true
 		}
 	})
 	each(op.na+op.nb, op.nc, ec, op.c, func(lane, i, j int) {
-		row, col := placeC(lane, i, j, ec)
+		row, col := indexC(lane, i, j, ec)
 		un[row][col] = true
 	})
 	if op.blocks > 0 {
@@ -463,7 +463,7 @@ func (w *warp) mmaPutUndef(in *inst, op *mmaOp, un *[16][8]bool) {
 		for lane := range 32 {
 			var u uint64
 			for j := range ed {
-				row, col := placeC(lane, i, j, ed)
+				row, col := indexC(lane, i, j, ed)
 				if un[row][col] {
 					u |= widthMask(op.d.bits) << (j * op.d.bits)
 				}

@@ -172,7 +172,7 @@ func (w *warp) mmaKind(in *inst, op *mmaOp, m uint32) {
 	for i := range op.na {
 		x := w.src(in.src[i])
 		for lane := range 32 {
-			row, k := placeA(lane, i, 0, ea)
+			row, k := indexA(lane, i, 0, ea)
 			for j := range ea {
 				a[k>>5][row][k&31+j] = op.elemA[x[lane]>>(j*op.a.bits)&mask]
 			}
@@ -181,7 +181,7 @@ func (w *warp) mmaKind(in *inst, op *mmaOp, m uint32) {
 	for i := range op.nb {
 		x := w.src(in.src[op.na+i])
 		for lane := range 32 {
-			k, col := placeB(lane, i, 0, ea)
+			k, col := indexB(lane, i, 0, ea)
 			for j := range ea {
 				b[k>>5][k&31+j][col] = op.elemB[x[lane]>>(j*op.b.bits)&mask]
 			}
@@ -196,7 +196,7 @@ func (w *warp) mmaKind(in *inst, op *mmaOp, m uint32) {
 		split(&e, w.src(in.src[op.na+op.nb+i]), op.c, op.fc)
 		for lane := range 32 {
 			for j := range ec {
-				row, col := placeC(lane, i, j, ec)
+				row, col := indexC(lane, i, j, ec)
 				acc[row][col] = f64(e[j][lane])
 			}
 		}

@@ -39,9 +39,9 @@ type Arg = []byte
 type Schedule int
 
 const (
-	RoundRobin Schedule = iota // first CTA and warp first, long turns
+	RoundRobin Schedule = iota // first CTA and warp first, long time slices
 	Reverse                    // last first
-	Random                     // any order, short turns of changing length, by Seed
+	Random                     // random order, short time slices of random length, by Seed
 )
 
 // Schedules are all of them: what a test runs a case under.
@@ -56,7 +56,7 @@ type Checks struct {
 	NoAlignment bool
 }
 
-// Options are the launch configuration and what is watched.
+// Options are the launch configuration and what is checked.
 type Options struct {
 	Grid      [3]int // CTAs; zeros mean 1
 	Block     [3]int // threads; zeros mean .reqntid
@@ -72,7 +72,7 @@ type Options struct {
 	// NoteEqualStores makes notes of unordered stores of equal values.
 	NoteEqualStores bool
 	Checks          Checks
-	// Workers is how many parts of a grid may run at once where that cannot be seen: 0 is one.
+	// Workers is how many parts of a grid may run in parallel, which changes no result and no report: 0 is one.
 	Workers int
 	Done    *atomic.Int64 // counts the CTAs that have ended, if not nil
 	Stats   bool          // count sectors, bank conflicts and opcodes too
@@ -105,7 +105,7 @@ func (m *Module) Run(ctx context.Context, entry string, mem *Memory, args []Arg,
 		}
 	}()
 	done := false
-	if n := l.inParts(); n > 1 {
+	if n := l.partCount(); n > 1 {
 		if done, err = l.parallel(ctx, n); err != nil {
 			return nil, err
 		}
@@ -115,6 +115,6 @@ func (m *Module) Run(ctx context.Context, entry string, mem *Memory, args []Arg,
 			return nil, err
 		}
 	}
-	l.leave()
+	l.recycleCTAs()
 	return &Result{Stats: l.stats.result(l), Notes: l.notes}, nil
 }

@@ -120,14 +120,14 @@ func (t *operandTile) taint(i int) {
 func (t *operandTile) readShared(s *smemTile, e *elemKind, first, n int, look func(at int) (data, undef []byte)) {
 	var v [32]float64
 	outer, inner := n, t.depth
-	if s.across {
+	if s.mnMajor {
 		outer, inner = t.depth, n
 	}
 	for o := range outer {
 		for i := 0; i < inner; i += e.per {
 			data, undef := look(s.at(o, i*e.bits/8))
 			e.decode(data, &v)
-			if s.across {
+			if s.mnMajor {
 				for j := range min(e.per, inner-i) {
 					t.v[t.index(first+i+j, o)] = v[j]
 					if undef != nil && anySet(undef[j*e.bits/8:][:e.bits/8]) {

@@ -8,20 +8,21 @@ import (
 	"sync/atomic"
 )
 
-// CTAs at once.
+// Running CTAs in parallel.
 //
-// A launch whose CTAs cannot speak to each other (no atomic and no strong access of global memory, no clock: program.speaks) may be cut into parts
-// that run beside each other, each with a shadow of its own for global memory. Nothing in one part is ordered with anything in another, so that two
-// parts of which one has written a byte that the other has accessed have raced, whatever the times were; that is found when all have ended, by
-// comparing their shadows. Who takes which CTA does not matter, because it cannot be seen:
+// A launch whose CTAs cannot communicate (no atomic and no strong access of global memory, no clock register:
+// program.communicates) may be divided into parts that run in parallel, each with its own shadow of global memory. No access in
+// one part is ordered with one in another, so if one part has written a byte that another has accessed, that is a race, whatever
+// the timing was. It is found when all parts have ended, by comparing their shadows. So it does not matter which part runs which
+// CTA:
 //
-//	no fault, no note, no race between parts   =>   memory and counters are those of a launch in one piece
-//	otherwise                                  =>   what was written is put back, and the launch runs in one piece, and reports what that finds
+//	no fault, no note, no race between parts   =>   memory and counters are those of a serial launch
+//	otherwise                                  =>   writes are undone, and the launch runs serially and reports what that finds
 //
-// So every report is as deterministic as without parts.
+// So reports are as deterministic as those of a serial launch.
 
-// origin remembers the pages of a region as they were before the launch.
-type origin struct {
+// undoLog holds the pages of a region that a parallel launch has written, as they were before.
+type undoLog struct {
 	r     *region
 	mu    sync.Mutex
 	pages map[int]saved
@@ -29,11 +30,11 @@ type origin struct {
 
 type saved struct{ data, undef []byte }
 
-// errStopped ends a part that cannot go on beside others.
+// errStopped ends a part of a launch that must run serially.
 var errStopped = errors.New("the launch must run in one piece")
 
-// keep saves a page, if nobody has; it is called before the first write of a part to it.
-func (o *origin) keep(page int) {
+// save saves a page, unless another part has; it is called before the first write of a part to it.
+func (o *undoLog) save(page int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, ok := o.pages[page]; ok {
@@ -47,7 +48,7 @@ func (o *origin) keep(page int) {
 	o.pages[page] = s
 }
 
-func (o *origin) restore() {
+func (o *undoLog) restore() {
 	for page, s := range o.pages { // pages do not overlap: the order does not matter
 		copy(o.r.data[page<<pageBits:], s.data)
 		if o.r.undef != nil {
@@ -56,38 +57,38 @@ func (o *origin) restore() {
 	}
 }
 
-// wrote marks the page of a byte as written; the first time, in a part of a launch, what it held is saved.
-func (s *shadow) wrote(off int) {
+// markWritten marks the page of a byte as written; before the first write in a part of a launch it saves the page.
+func (s *shadow) markWritten(off int) {
 	p := s.pages[off>>pageBits]
 	if p.written {
 		return
 	}
 	p.written = true
-	if s.origin != nil {
-		s.origin.keep(off >> pageBits)
+	if s.undo != nil {
+		s.undo.save(off >> pageBits)
 	}
 }
 
-// inParts tells into how many parts the launch may be cut.
-func (l *launch) inParts() int {
+// partCount tells into how many parallel parts the launch may be divided.
+func (l *launch) partCount() int {
 	o := &l.opt
-	if o.Workers < 2 || l.entry.prog.speaks || l.entry.spoke.Load() || o.Schedule != RoundRobin || o.Stats || o.Checks.NoRaces || o.Checks.NoUndefined {
+	if o.Workers < 2 || l.entry.prog.communicates || l.entry.serialOnly.Load() || o.Schedule != RoundRobin || o.Stats || o.Checks.NoRaces || o.Checks.NoUndefined {
 		return 1
 	}
 	return min(o.Workers, l.ctas/len(l.consts))
 }
 
-// part is a launch of its own that begins with a cluster and takes the others from the common supply.
-func (l *launch) part(first int, next *atomic.Int64, origins []*origin) *launch {
+// part is one part of the launch: it begins with the given cluster and takes further ones from next, which all parts share.
+func (l *launch) part(first int, next *atomic.Int64, origins []*undoLog) *launch {
 	c := *l
-	c.next, c.from = first, next
-	c.syncs, c.mbars, c.noted = map[syncKey]*knowledge{}, map[syncKey]*mbarrier{}, map[noteKey]int{}
+	c.next, c.supply = first, next
+	c.released, c.mbarriers, c.noted = map[syncAddr]*sparseClock{}, map[syncAddr]*mbarrier{}, map[noteKey]int{}
 	c.mem = &Memory{next: l.mem.next, modules: l.mem.modules}
 	c.globals = maps.Clone(l.globals)
 	at := map[*region]*region{}
 	for i, r := range l.mem.regions {
 		mine := *r
-		mine.shadow = shadow{origin: origins[i]}
+		mine.shadow = shadow{undo: origins[i]}
 		c.mem.regions = append(c.mem.regions, &mine)
 		at[r] = &mine
 	}
@@ -97,11 +98,11 @@ func (l *launch) part(first int, next *atomic.Int64, origins []*origin) *launch 
 	return &c
 }
 
-// parallel runs the launch in n parts. done is false where it must run in one piece after all; memory is then as it was.
+// parallel runs the launch in n parts. done is false if it must run serially after all; memory is then as it was.
 func (l *launch) parallel(ctx context.Context, n int) (done bool, err error) {
-	origins := make([]*origin, len(l.mem.regions))
+	origins := make([]*undoLog, len(l.mem.regions))
 	for i, r := range l.mem.regions {
-		origins[i] = &origin{r: r, pages: map[int]saved{}}
+		origins[i] = &undoLog{r: r, pages: map[int]saved{}}
 	}
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
@@ -125,7 +126,7 @@ func (l *launch) parallel(ctx context.Context, n int) (done bool, err error) {
 		for _, p := range parts {
 			l.stats.add(&p.stats)
 			l.steps += p.steps
-			p.leave()
+			p.recycleCTAs()
 		}
 		if l.steps <= l.opt.MaxSteps {
 			return true, nil
@@ -139,11 +140,11 @@ func (l *launch) parallel(ctx context.Context, n int) (done bool, err error) {
 	}
 	l.stats, l.steps = counters{}, 0
 	l.stats.init(l.entry.prog, l.opt.Stats)
-	l.entry.spoke.Store(true) // it will again
+	l.entry.serialOnly.Store(true) // the next launch would fail in the same way
 	return false, nil
 }
 
-// guarded is run, with faults as errors. Any other panic is a fault of the emulator, which a launch in one piece shows at its place.
+// guarded is run with panics as errors: faults of the program, and bugs of the emulator. The serial launch reports either.
 func (l *launch) guarded(ctx context.Context) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -174,7 +175,7 @@ func raced(parts []*launch) bool {
 
 // pageRaced is raced for one page.
 func pageRaced(shadows []*shadow, k int) bool {
-	var have []*page
+	var have []*shadowPage
 	written := false
 	for _, s := range shadows {
 		if k < len(s.pages) && s.pages[k] != nil {
@@ -187,7 +188,7 @@ func pageRaced(shadows []*shadow, k int) bool {
 	}
 	for i, p := range have {
 		for _, q := range have[:i] {
-			if (p.written || q.written) && p.meets(q) {
+			if (p.written || q.written) && p.conflictsWith(q) {
 				return true
 			}
 		}
@@ -195,23 +196,23 @@ func pageRaced(shadows []*shadow, k int) bool {
 	return false
 }
 
-// meets tells whether a byte of the page is written here and accessed there, or the other way round.
-func (p *page) meets(q *page) bool {
+// conflictsWith tells whether one of the two pages records a write of a byte that the other accesses.
+func (p *shadowPage) conflictsWith(q *shadowPage) bool {
 	if p.shift < q.shift {
 		p, q = q, p
 	}
 	for i := range q.cells { // the finer ones
 		a, b := &p.cells[i>>(p.shift-q.shift)], &q.cells[i]
-		if a.w != 0 && b.w|b.r != 0 || b.w != 0 && a.r != 0 {
+		if a.lastWrite != 0 && b.lastWrite|b.reads != 0 || b.lastWrite != 0 && a.reads != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// alone ends a part whose CTAs turn out to speak to others or to the outside.
-func (w *warp) alone() {
-	if w.launch.from != nil {
+// requireSerial ends a part of a launch at an instruction whose effect other CTAs or the host could see.
+func (w *warp) requireSerial() {
+	if w.launch.supply != nil {
 		panic(errStopped)
 	}
 }

@@ -35,7 +35,7 @@ func inPieces(t *testing.T, src string, workers int, o Options) piece {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := piece{parts: l.inParts()}
+	p := piece{parts: l.partCount()}
 	p.result, err = m.Run(t.Context(), "k", mem, []Arg{le64(a)}, o)
 	if err != nil && !errors.As(err, &p.report) {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func (d *decoder) builtinCall(f func(w *warp, lane int, args []uint64) uint64, r
 				d.fail("argument of a call is not a .param variable")
 				return nil
 			}
-			d.c.place(v)
+			d.c.allocVar(v)
 			out = append(out, place{v.offset, v.size})
 		}
 		return out
@@ -40,7 +40,7 @@ func (d *decoder) builtinCall(f func(w *warp, lane int, args []uint64) uint64, r
 	from, to := find(ins), find(rets)
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) {
-		w.alone()
+		w.requireSerial()
 		lanes(m, func(i int) {
 			base := i * w.prog.local
 			args := make([]uint64, max(4, len(from)))
@@ -82,7 +82,7 @@ func (w *warp) free(addr uint64, lane int) {
 	w.launch.mem.drop(addr)
 	for _, c := range w.launch.resident {
 		for _, x := range c.warps {
-			x.last = nil
+			x.lastGlobal = nil
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package emu
 
-// proxyFence: fence.proxy.* (section 9.7.13.6). Async and tensor-map fences raise what is known (agents.go).
+// proxyFence is fence.proxy.* (section 9.7.13.6): it raises the visibility of earlier accesses (agents.go).
 func (d *decoder) proxyFence() {
 	from, to := happened, asyncProxy
 	kind := ""
@@ -13,9 +13,9 @@ func (d *decoder) proxyFence() {
 		d.flag(kind)
 		switch d.oneOf("release", "acquire") {
 		case "release":
-			to = mapReleased
+			to = tensormapReleased
 		case "acquire":
-			from, to = mapReleased, mapAcquired
+			from, to = tensormapReleased, tensormapAcquired
 			if !d.nargs(2, 2) {
 				return
 			}
@@ -36,36 +36,36 @@ func (d *decoder) proxyFence() {
 	d.needsProxies()
 	d.mods = nil
 	d.in.exec = func(w *warp, in *inst, m uint32) {
-		w.raise(m, from, to)
+		w.raiseVisibility(m, from, to)
 		if to == asyncProxy {
-			w.raise(m, from, asyncByWriter)
+			w.raiseVisibility(m, from, fencedByWriter)
 		}
 	}
 }
 
-// leaveNothing checks a CTA that exits: nothing may be in flight that reads or writes its shared memory.
-func (w *warp) leaveNothing() {
-	for _, a := range w.cta.queue {
+// checkNothingInFlight checks a CTA that exits: no asynchronous operation may still read or write its shared memory.
+func (w *warp) checkNothingInFlight() {
+	for _, a := range w.cta.pendingCompletions {
 		if a.carries {
-			w.exitObjection(a.what, a.place)
+			w.reportInFlightAtExit(a.what, a.pc)
 		}
 	}
 	for _, x := range w.cta.warps {
-		if agBulkRead >= x.prog.agents {
+		if agentBulkRead >= x.prog.agents {
 			return
 		}
 		lanes(x.exist, func(i int) {
-			if b := &x.work[agBulkRead]; b.issued[i] > b.done[i] {
-				w.exitObjection(agentNames[agBulkRead], b.place)
+			if b := &x.agents[agentBulkRead]; b.issued[i] > b.completed[i] {
+				w.reportInFlightAtExit(agentNames[agentBulkRead], b.pc)
 			}
 		})
-		if x.matrix.number > x.matrix.done {
-			w.exitObjection("wgmma", x.cta.warps[x.idx&^3].work[agMatrix].place)
+		if x.wgmmas.newest > x.wgmmas.completed {
+			w.reportInFlightAtExit("wgmma", x.cta.warps[x.idx&^3].agents[agentWgmma].pc)
 		}
 	}
 }
 
-func (w *warp) exitObjection(what string, place int32) {
+func (w *warp) reportInFlightAtExit(what string, place int32) {
 	in := &w.prog.code[place]
-	w.objection(Exited, 0, 0, "the CTA exits while the %s of line %d may still use its shared memory: %s", what, in.line, oneLine(in.text))
+	w.faultOrNote(Exited, 0, 0, "the CTA exits while the %s of line %d may still use its shared memory: %s", what, in.line, oneLine(in.text))
 }

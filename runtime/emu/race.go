@@ -2,24 +2,24 @@ package emu
 
 import "fmt"
 
-// rec is the stamp of an access: epoch, warp or agent of the grid, lane, and how it was made. 0 is "none".
+// accessStamp says who made an access and when: epoch, id of the warp or agent in the grid, lane, and scope. 0 is "none".
 //
-//	63 list | 34-60 epoch | 9-33 warp or agent | 4-8 lane | 2-3 scope of a strong access | 1 many lanes
-type rec uint64
+//	63 index of a list | 34-60 epoch | 9-33 warp or agent | 4-8 lane | 2-3 scope of a strong access | 1 several lanes
+type accessStamp uint64
 
 const (
-	recMany rec = 1 << 1
-	recList rec = 1 << 63
-	recTime rec = (1<<27 - 1) << 34 // the epoch
+	stampMany  accessStamp = 1 << 1
+	stampList  accessStamp = 1 << 63
+	stampEpoch accessStamp = (1<<27 - 1) << 34 // the epoch
 )
 
-func (r rec) epoch() uint32   { return uint32(r >> 34 & (1<<27 - 1)) }
-func (r rec) warp() uint32    { return uint32(r >> 9 & (1<<25 - 1)) }
-func (r rec) lane() int       { return int(r >> 4 & 31) }
-func (r rec) scope() strength { return strength(r >> 2 & 3) }
-func (r rec) many() bool      { return r&recMany != 0 }
+func (r accessStamp) epoch() uint32   { return uint32(r >> 34 & (1<<27 - 1)) }
+func (r accessStamp) warp() uint32    { return uint32(r >> 9 & (1<<25 - 1)) }
+func (r accessStamp) lane() int       { return int(r >> 4 & 31) }
+func (r accessStamp) scope() strength { return strength(r >> 2 & 3) }
+func (r accessStamp) many() bool      { return r&stampMany != 0 }
 
-// strength is how strong an access is: weak, or strong in a scope.
+// strength is weak, or the scope of a strong access (sections 8.4, 8.5).
 type strength uint8
 
 const (
@@ -28,41 +28,42 @@ const (
 	gpuScope          // .cluster, .gpu, .sys
 )
 
-func (w *warp) stamp(lane int, s strength) rec {
-	return rec(w.epoch)<<34 | rec(w.id)<<9 | rec(lane)<<4 | rec(s)<<2
+func (w *warp) stamp(lane int, s strength) accessStamp {
+	return accessStamp(w.epoch)<<34 | accessStamp(w.id)<<9 | accessStamp(lane)<<4 | accessStamp(s)<<2
 }
 
-// cell holds the last accesses of a granule: the last write, and the reads since then that are not
-// ordered among each other (one, or a list of one per warp). at is the place of each in the program.
-type cell struct {
-	w, r   rec
-	wa, ra int32
+// shadowCell holds the last accesses to a granule: the last write, and the reads since then that are concurrent with each other
+// (one, or a list of one per warp), with the pc of each.
+type shadowCell struct {
+	lastWrite, reads accessStamp
+	writePC, readPC  int32
 }
 
-// page holds the cells of 1024 bytes. Its granule is as large as the smallest access there has been, from
-// 16 bytes down to 1, so no masks are needed and wide accesses are cheap.
-type page struct {
+// shadowPage holds the cells of 1024 bytes. Its granule is as large as the smallest access so far, from 16 bytes down to 1, so no
+// byte masks are needed and wide accesses are cheap.
+type shadowPage struct {
 	shift   uint8 // granule = 1 << shift bytes
 	written bool  // some byte of it
-	cells   []cell
+	cells   []shadowCell
 }
 
 const pageBits = 10
 
+// shadow is the shadow memory of a region.
 type shadow struct {
-	pages  []*page
-	lists  [][]reader
-	free   []int32
-	origin *origin // of global memory in a part of a launch
+	pages []*shadowPage
+	lists [][]readRecord // concurrent reads of a cell, by the index in its stamp
+	free  []int32        // unused lists
+	undo  *undoLog       // of global memory in a part of a launch
 }
 
-type reader struct {
-	r  rec
-	at int32
+type readRecord struct {
+	stamp accessStamp
+	pc    int32
 }
 
-// cells gives the granules of n bytes at off, an aligned access of 1 to 32 bytes.
-func (s *shadow) cells(off, n, size int) []cell {
+// cells gives the cells of n bytes at off, an aligned access of 1 to 32 bytes.
+func (s *shadow) cells(off, n, size int) []shadowCell {
 	if k := off >> pageBits; k < len(s.pages) {
 		if p := s.pages[k]; p != nil && (off|n)&(1<<p.shift-1) == 0 {
 			i := off & (1<<pageBits - 1) >> p.shift
@@ -72,10 +73,10 @@ func (s *shadow) cells(off, n, size int) []cell {
 	return s.newCells(off, n, size)
 }
 
-// newCells makes the page, or its granule small enough.
-func (s *shadow) newCells(off, n, size int) []cell {
+// newCells is cells where the page does not exist yet, or its granule is too large.
+func (s *shadow) newCells(off, n, size int) []shadowCell {
 	if s.pages == nil {
-		s.pages = make([]*page, size>>pageBits+1)
+		s.pages = make([]*shadowPage, size>>pageBits+1)
 	}
 	p := s.pages[off>>pageBits]
 	if p == nil {
@@ -83,7 +84,7 @@ func (s *shadow) newCells(off, n, size int) []cell {
 		for shift < 4 && n>>(shift+1) != 0 && (off|n)&(1<<(shift+1)-1) == 0 {
 			shift++
 		}
-		p = &page{shift: shift, cells: make([]cell, 1<<(pageBits-shift))}
+		p = &shadowPage{shift: shift, cells: make([]shadowCell, 1<<(pageBits-shift))}
 		s.pages[off>>pageBits] = p
 	}
 	for (off|n)&(1<<p.shift-1) != 0 {
@@ -94,37 +95,38 @@ func (s *shadow) newCells(off, n, size int) []cell {
 }
 
 // refine halves the granule of a page.
-func (s *shadow) refine(p *page) {
-	c := make([]cell, 2*len(p.cells))
+func (s *shadow) refine(p *shadowPage) {
+	c := make([]shadowCell, 2*len(p.cells))
 	for i, x := range p.cells {
 		c[2*i], c[2*i+1] = x, x
-		if x.r&recList != 0 {
-			l := append([]reader(nil), *s.list(x.r)...)
-			c[2*i+1].r = s.newList(l...)
+		if x.reads&stampList != 0 {
+			l := append([]readRecord(nil), *s.list(x.reads)...)
+			c[2*i+1].reads = s.newList(l...)
 		}
 	}
 	p.cells = c
 	p.shift--
 }
 
-func (s *shadow) list(r rec) *[]reader { return &s.lists[r&^recList] }
+func (s *shadow) list(r accessStamp) *[]readRecord { return &s.lists[r&^stampList] }
 
-func (s *shadow) newList(l ...reader) rec {
+func (s *shadow) newList(l ...readRecord) accessStamp {
 	if n := len(s.free); n > 0 {
 		i := s.free[n-1]
 		s.free = s.free[:n-1]
 		s.lists[i] = append(s.lists[i][:0], l...)
-		return recList | rec(i)
+		return stampList | accessStamp(i)
 	}
 	s.lists = append(s.lists, l)
-	return recList | rec(len(s.lists)-1)
+	return stampList | accessStamp(len(s.lists)-1)
 }
 
-func (s *shadow) drop(c *cell) {
-	if c.r&recList != 0 {
-		s.free = append(s.free, int32(c.r&^recList))
+// dropReads clears the reads of a cell.
+func (s *shadow) dropReads(c *shadowCell) {
+	if c.reads&stampList != 0 {
+		s.free = append(s.free, int32(c.reads&^stampList))
 	}
-	c.r = 0
+	c.reads = 0
 }
 
 func (s *shadow) reset() {
@@ -132,19 +134,19 @@ func (s *shadow) reset() {
 	s.lists, s.free = s.lists[:0], s.free[:0]
 }
 
-// compatible tells whether two strong accesses are morally strong with each other: no race (8.7.1).
-func (w *warp) compatible(r rec, s strength) bool {
+// morallyStrong tells whether two strong accesses are morally strong with each other: no race (8.7.1).
+func (w *warp) morallyStrong(r accessStamp, s strength) bool {
 	if s == weak || r.scope() == weak {
 		return false
 	}
 	if s == ctaScope || r.scope() == ctaScope {
-		return r.warp()-w.cta.firstID < uint32(w.ids)
+		return r.warp()-w.cta.firstID < uint32(w.idsPerCTA)
 	}
 	return true
 }
 
-// noteRead records a read of n bytes and reports a race with an earlier write.
-func (w *warp) noteRead(r *region, off, n, lane int, s strength) {
+// recordRead records a read of n bytes and reports a race with an earlier write.
+func (w *warp) recordRead(r *region, off, n, lane int, s strength) {
 	if w.launch.opt.Checks.NoRaces || r.readonly {
 		return
 	}
@@ -152,75 +154,75 @@ func (w *warp) noteRead(r *region, off, n, lane int, s strength) {
 	cells := r.shadow.cells(off, n, len(r.data))
 	for i := range cells {
 		c := &cells[i]
-		if c.w != 0 && c.w&^recTime != me&^recTime { // else: the same thread wrote it
-			if !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
-				w.race(r, off+i*n/len(cells), lane, "read", "write", c.w, c.wa, Race)
+		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch { // else: the same thread wrote it
+			if !w.happenedBefore(lane, c.lastWrite) && !w.morallyStrong(c.lastWrite, s) {
+				w.race(r, off+i*n/len(cells), lane, "read", "write", c.lastWrite, c.writePC, Race)
 			}
 		}
-		if c.r == 0 || c.r&^recTime == me&^recTime { // nobody, or the same thread
-			c.r, c.ra = me, w.here
+		if c.reads == 0 || c.reads&^stampEpoch == me&^stampEpoch { // nobody, or the same thread
+			c.reads, c.readPC = me, w.curPC
 			continue
 		}
 		w.addReader(&r.shadow, c, me, lane)
 	}
 }
 
-// neverWritten reports a non-coherent read of bytes that this launch has written, in whatever order
-// (9.7.9.9: the memory must be read-only for the lifetime of the kernel).
-func (w *warp) neverWritten(r *region, off, n, lane int) {
+// checkNonCoherent reports a non-coherent read of bytes that this launch has written, in whatever order (9.7.9.9: the memory must
+// be read-only for the lifetime of the kernel).
+func (w *warp) checkNonCoherent(r *region, off, n, lane int) {
 	if w.launch.opt.Checks.NoRaces || r.readonly {
 		return
 	}
 	for _, c := range r.shadow.cells(off, n, len(r.data)) {
-		if c.w != 0 {
-			w.fail(Race, 1<<lane, r.generic(off), "non-coherent read of %s byte %d, which %s wrote at line %d",
-				r.describe(), off, w.launch.threadName(c.w), w.prog.code[c.wa].line)
+		if c.lastWrite != 0 {
+			w.fail(Race, 1<<lane, r.genericAddr(off), "non-coherent read of %s byte %d, which %s wrote at line %d",
+				r.describe(), off, w.launch.threadName(c.lastWrite), w.prog.code[c.writePC].line)
 		}
 	}
 }
 
-// addReader puts the access among the reads of a cell.
-func (w *warp) addReader(s *shadow, c *cell, me rec, lane int) {
-	old := c.r
+// addReader adds a read to the concurrent reads of a cell.
+func (w *warp) addReader(s *shadow, c *shadowCell, me accessStamp, lane int) {
+	old := c.reads
 	if old == 0 {
-		c.r, c.ra = me, w.here
+		c.reads, c.readPC = me, w.curPC
 		return
 	}
-	if old&recList == 0 {
-		if m, ok := w.joinRead(old, me, lane); ok {
-			c.r, c.ra = m, w.here
+	if old&stampList == 0 {
+		if m, ok := w.mergeRead(old, me, lane); ok {
+			c.reads, c.readPC = m, w.curPC
 			return
 		}
-		c.r = s.newList(reader{old, c.ra}, reader{me, w.here})
+		c.reads = s.newList(readRecord{old, c.readPC}, readRecord{me, w.curPC})
 		return
 	}
 	l := s.list(old)
-	for i := len(*l) - 1; i >= max(0, len(*l)-16); i-- { // the readers of late come late
-		if m, ok := w.joinRead((*l)[i].r, me, lane); ok {
-			(*l)[i] = reader{m, w.here}
+	for i := len(*l) - 1; i >= max(0, len(*l)-16); i-- { // a warp that read lately is near the end
+		if m, ok := w.mergeRead((*l)[i].stamp, me, lane); ok {
+			(*l)[i] = readRecord{m, w.curPC}
 			return
 		}
 	}
 	if n := len(*l); n >= 64 && n&(n-1) == 0 {
-		*l = oneEach(*l)
+		*l = latestPerWarp(*l)
 	}
-	*l = append(*l, reader{me, w.here})
+	*l = append(*l, readRecord{me, w.curPC})
 }
 
-// oneEach keeps the latest read of every warp, so that a list stays as short as there are warps.
-func oneEach(l []reader) []reader {
+// latestPerWarp keeps the latest read of every warp, so that a list stays as short as there are warps.
+func latestPerWarp(l []readRecord) []readRecord {
 	at := map[uint32]int{}
 	out := l[:0]
 	for _, x := range l {
-		i, ok := at[x.r.warp()]
+		i, ok := at[x.stamp.warp()]
 		if !ok {
-			at[x.r.warp()] = len(out)
+			at[x.stamp.warp()] = len(out)
 			out = append(out, x)
 			continue
 		}
-		if x.r.epoch() >= out[i].r.epoch() {
-			if out[i].r.many() || out[i].r.lane() != x.r.lane() {
-				x.r |= recMany
+		if x.stamp.epoch() >= out[i].stamp.epoch() {
+			if out[i].stamp.many() || out[i].stamp.lane() != x.stamp.lane() {
+				x.stamp |= stampMany
 			}
 			out[i] = x
 		}
@@ -228,83 +230,83 @@ func oneEach(l []reader) []reader {
 	return out
 }
 
-// joinRead replaces an earlier read by the present one where that loses nothing: it is ordered before, or
-// both are of this warp.
-func (w *warp) joinRead(old, me rec, lane int) (rec, bool) {
+// mergeRead replaces an earlier read by the present one where that loses no race: it happened before, or
+// both are by this warp.
+func (w *warp) mergeRead(old, me accessStamp, lane int) (accessStamp, bool) {
 	if old.warp() == w.id {
-		if old.epoch() >= w.full && (old.many() || old.lane() != lane) {
-			me |= recMany
+		if old.epoch() >= w.syncEpoch && (old.many() || old.lane() != lane) {
+			me |= stampMany
 		}
 		if me.scope() > old.scope() {
-			me = me&^(3<<2) | rec(old.scope())<<2
+			me = me&^(3<<2) | accessStamp(old.scope())<<2
 		}
 		return me, true
 	}
-	return me, w.ordered(lane, old)
+	return me, w.happenedBefore(lane, old)
 }
 
-// noteWrite records a write of n bytes and reports a race with an earlier access. same tells that the
-// write leaves the bytes as they are.
-func (w *warp) noteWrite(r *region, off, n, lane int, s strength, same bool) {
+// recordWrite records a write of n bytes and reports a race with an earlier access. same: the bytes have that value already.
+func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 	if w.launch.opt.Checks.NoRaces {
 		return
 	}
 	me := w.stamp(lane, s)
 	cells := r.shadow.cells(off, n, len(r.data))
-	r.shadow.wrote(off)
+	r.shadow.markWritten(off)
 	for i := range cells {
 		c := &cells[i]
-		if c.w != 0 && c.w&^recTime != me&^recTime {
-			if !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
+		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch {
+			if !w.happenedBefore(lane, c.lastWrite) && !w.morallyStrong(c.lastWrite, s) {
 				k := Race
 				if same {
 					k = SameValueRace
 				}
-				w.race(r, off+i*n/len(cells), lane, "write", "write", c.w, c.wa, k)
+				w.race(r, off+i*n/len(cells), lane, "write", "write", c.lastWrite, c.writePC, k)
 			}
 		}
-		if c.r != 0 && c.r&^recTime == me&^recTime {
-			c.r = 0
-		} else if c.r != 0 {
+		if c.reads != 0 && c.reads&^stampEpoch == me&^stampEpoch {
+			c.reads = 0
+		} else if c.reads != 0 {
 			w.checkReaders(r, off+i*n/len(cells), lane, s, c, same)
-			r.shadow.drop(c)
+			r.shadow.dropReads(c)
 		}
-		c.w, c.wa = me, w.here
+		c.lastWrite, c.writePC = me, w.curPC
 	}
 }
 
-func (w *warp) checkReaders(r *region, off, lane int, s strength, c *cell, same bool) {
+// checkReaders reports the earlier reads of a cell that did not happen before the write.
+func (w *warp) checkReaders(r *region, off, lane int, s strength, c *shadowCell, same bool) {
 	k := Race
 	if same {
 		k = SameValueRace
 	}
-	if c.r&recList == 0 {
-		if !w.ordered(lane, c.r) && !w.compatible(c.r, s) {
-			w.race(r, off, lane, "write", "read", c.r, c.ra, k)
+	if c.reads&stampList == 0 {
+		if !w.happenedBefore(lane, c.reads) && !w.morallyStrong(c.reads, s) {
+			w.race(r, off, lane, "write", "read", c.reads, c.readPC, k)
 		}
 		return
 	}
-	for _, x := range *r.shadow.list(c.r) {
-		if !w.ordered(lane, x.r) && !w.compatible(x.r, s) {
-			w.race(r, off, lane, "write", "read", x.r, x.at, k)
+	for _, x := range *r.shadow.list(c.reads) {
+		if !w.happenedBefore(lane, x.stamp) && !w.morallyStrong(x.stamp, s) {
+			w.race(r, off, lane, "write", "read", x.stamp, x.pc, k)
 		}
 	}
 }
 
-// race reports two unordered accesses. Stores of the same value by different CTAs are a note: every block of
-// the source stored it; by option, those of one CTA too. In PTX of others, races inside a warp and all stores of the value that is there
-// already are notes: hardware runs a warp in step, and equal values commute. An access of an agent that is
-// not known to be done is in flight.
-func (w *warp) race(r *region, off, lane int, now, then string, old rec, at int32, k Kind) {
-	others := old.warp()-w.cta.firstID >= uint32(w.ids) // another CTA
-	if kind, _ := w.launch.kindOf(old); kind != agThread && k != SameValueRace {
-		w.inFlight(r, off, lane, now, then, old, at)
+// race reports two unordered accesses. Stores of equal values by different CTAs are a note, since every tile block
+// of the source made that store; with Options.NoteEqualStores, those of one CTA too. In foreign PTX, races between lanes of one
+// warp and all stores of equal values are notes: hardware runs a converged warp in lockstep, and equal stores commute.
+// If the earlier access is that of an agent, the operation is still in flight, and that is reported.
+func (w *warp) race(r *region, off, lane int, now, then string, old accessStamp, at int32, k Kind) {
+	others := old.warp()-w.cta.firstID >= uint32(w.idsPerCTA) // another CTA
+	if kind, _ := w.launch.kindOf(old); kind != agentThread && k != SameValueRace {
+		w.reportInFlight(r, off, lane, now, then, old, at)
 	}
 	note := k == SameValueRace && (others || w.launch.opt.NoteEqualStores) || w.launch.opt.Foreign && (old.warp() == w.id || k == SameValueRace)
-	if note && w.launch.again(w.prog.code[w.here].line, k) {
+	if note && w.launch.countRepeat(w.prog.code[w.curPC].line, k) {
 		return
 	}
-	rep := w.report(k, lane, r.generic(off), "%s of %s byte %d is not ordered after the %s by %s at line %d: %s",
+	rep := w.report(k, lane, r.genericAddr(off), "%s of %s byte %d is not ordered after the %s by %s at line %d: %s",
 		now, r.describe(), off, then, w.launch.threadName(old), w.prog.code[at].line, oneLine(w.prog.code[at].text))
 	rep.Other = &Other{Line: int(w.prog.code[at].line), CTA: w.launch.ctaOf(old), Write: then == "write", Region: r.describe(), Offset: off}
 	if note {
@@ -314,20 +316,20 @@ func (w *warp) race(r *region, off, lane int, now, then string, old rec, at int3
 	panic(fault{rep})
 }
 
-// inFlight reports an access to bytes that asynchronous work still reads or writes.
-func (w *warp) inFlight(r *region, off, lane int, now, then string, old rec, at int32) {
+// reportInFlight reports an access to bytes that an asynchronous operation may still read or write.
+func (w *warp) reportInFlight(r *region, off, lane int, now, then string, old accessStamp, at int32) {
 	doing, end := "written", "which has not waited for it"
 	if then == "read" {
 		doing = "read"
 	}
-	if kind, _ := w.launch.kindOf(old); kind != agCopy {
+	if kind, _ := w.launch.kindOf(old); kind != agentCpAsync {
 		end = "and nobody has told this thread that it is done"
 	}
-	panic(fault{w.report(AsyncPending, lane, r.generic(off), "%s of %s byte %d, which is being %s by the %s of %s at line %d, %s: %s",
+	panic(fault{w.report(AsyncPending, lane, r.genericAddr(off), "%s of %s byte %d, which is being %s by the %s of %s at line %d, %s: %s",
 		now, r.describe(), off, doing, w.launch.workName(old), w.launch.threadName(old), w.prog.code[at].line, end, oneLine(w.prog.code[at].text))})
 }
 
-func (r *region) generic(off int) uint64 { return windowOf(r.space) + r.base + uint64(off) }
+func (r *region) genericAddr(off int) uint64 { return windowOf(r.space) + r.base + uint64(off) }
 
 func (r *region) describe() string {
 	if r.space == spGlobal {
@@ -336,19 +338,19 @@ func (r *region) describe() string {
 	return r.space.String() + " memory"
 }
 
-// threadName names the thread of a stamp, or the one whose asynchronous work it was.
-func (l *launch) threadName(r rec) string {
+// threadName names the thread that made an access, or that issued the asynchronous operation.
+func (l *launch) threadName(r accessStamp) string {
 	id, lane, many := r.warp(), r.lane(), r.many()
 	kind, dynamic := l.kindOf(r)
 	if dynamic {
-		a := l.agents[id-uint32(l.ctas*l.ids)]
+		a := l.agents[id-uint32(l.ctas*l.idsPerCTA)]
 		by := a.issuers[min(max(int(r.epoch()), 1), len(a.issuers))-1]
 		id, lane, many = by>>5, int(by&31), false
 	}
-	n := uint32(l.ids)
+	n := uint32(l.idsPerCTA)
 	cta, warp := l.ctaID(int(id/n)), id%n%uint32(l.warpsPerCTA)
 	switch {
-	case kind == agMatrix:
+	case kind == agentWgmma:
 		return fmt.Sprintf("warpgroup %d of CTA (%d,%d,%d)", warp/4, cta[0], cta[1], cta[2])
 	case many:
 		return fmt.Sprintf("several lanes of warp %d of CTA (%d,%d,%d)", warp, cta[0], cta[1], cta[2])
@@ -356,21 +358,21 @@ func (l *launch) threadName(r rec) string {
 	return fmt.Sprintf("warp %d lane %d of CTA (%d,%d,%d)", warp, lane, cta[0], cta[1], cta[2])
 }
 
-// ctaOf gives the CTA of a stamp, or the one whose asynchronous work it was.
-func (l *launch) ctaOf(r rec) [3]int {
+// ctaOf gives the CTA of the thread that threadName names.
+func (l *launch) ctaOf(r accessStamp) [3]int {
 	id := r.warp()
 	if _, dynamic := l.kindOf(r); dynamic {
-		a := l.agents[id-uint32(l.ctas*l.ids)]
+		a := l.agents[id-uint32(l.ctas*l.idsPerCTA)]
 		id = a.issuers[min(max(int(r.epoch()), 1), len(a.issuers))-1] >> 5
 	}
-	return l.ctaID(int(id / uint32(l.ids)))
+	return l.ctaID(int(id / uint32(l.idsPerCTA)))
 }
 
-// workName names the asynchronous work of a stamp.
-func (l *launch) workName(r rec) string {
+// workName names the asynchronous operation that made an access.
+func (l *launch) workName(r accessStamp) string {
 	kind, dynamic := l.kindOf(r)
 	if dynamic {
-		a := l.agents[r.warp()-uint32(l.ctas*l.ids)]
+		a := l.agents[r.warp()-uint32(l.ctas*l.idsPerCTA)]
 		return a.kinds[min(max(int(r.epoch()), 1), len(a.kinds))-1]
 	}
 	return agentNames[kind]

@@ -1,7 +1,7 @@
 package emu
 
 // remoteOp is a decoded st.async or red.async (sections 9.7.9.12 and 9.7.13.8): a store or a reduction in the shared memory of
-// a CTA of the cluster, which then takes its bytes from the transaction count of an mbarrier there.
+// a CTA of the cluster, with a complete-tx on an mbarrier there.
 type remoteOp struct {
 	dst, mbar memOp
 	elem      typ
@@ -50,18 +50,19 @@ func decodeRemote(d *decoder) {
 	d.in.exec = func(w *warp, in *inst, m uint32) { lanes(m, func(i int) { w.remote(in, op, i) }) }
 }
 
+// remote executes an st.async or red.async of a lane.
 func (w *warp) remote(in *inst, op *remoteOp, lane int) {
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	size := op.dst.bytes()
 	r, at := w.locate(spCluster, w.laneAddress(in, &op.dst, lane), size, lane, op.what)
 	key, b := w.mbarAt(&op.mbar, w.laneAddress(in, &op.mbar, lane), lane)
 	if key.r != r {
-		w.fail(Invalid, 1<<lane, r.generic(at), "the mbarrier of a %s lies in another CTA than its destination", op.what)
+		w.fail(Invalid, 1<<lane, r.genericAddr(at), "the mbarrier of a %s lies in another CTA than its destination", op.what)
 	}
 	a := w.access(b.agent.issue(w, lane, op.what), 0, happened)
 	a.lane = lane
 	if op.reduce != nil {
-		w.noteReduction(a, r, at, size, gpuScope)
+		w.recordReduction(a, r, at, size, gpuScope)
 	} else {
 		a.write(r, at, size)
 	}
@@ -73,6 +74,6 @@ func (w *warp) remote(in *inst, op *remoteOp, lane int) {
 		}
 		r.write(at+k*n, n, v, u)
 	}
-	r.owner.later(completion{at: key, bytes: size, know: merge(w.snapshot(lane), b.agent.done(b.agent.number)), by: w, lane: lane, place: w.here, what: op.what, carries: true})
+	r.owner.queueCompletion(completion{at: key, bytes: size, clock: joinClocks(w.laneSnapshot(lane), b.agent.completionClock(b.agent.newest)), issuer: w, lane: lane, pc: w.curPC, what: op.what, carries: true})
 	w.epoch++
 }

@@ -11,15 +11,15 @@ type Kind int
 const (
 	OutOfBounds   Kind = iota // access outside every allocation
 	Misaligned                // address not a multiple of the access size
-	Undefined                 // undefined bits where they matter
-	Race                      // two accesses, one a write, that nothing orders
-	SameValueRace             // unordered stores of the value that already stands there
-	AsyncPending              // bytes in flight: of asynchronous work that has not been waited for
-	ProxyFence                // a fence is missing: the async proxy may not see a write, or a wgmma a register
-	Exited                    // shared memory of a CTA that has exited, or in use by what it left behind
+	Undefined                 // undefined bits in an address, a guard, a barrier or a store to global memory
+	Race                      // two accesses, one a write, neither of which happens before the other
+	SameValueRace             // unordered stores of the value that is already there
+	AsyncPending              // bytes or registers of an asynchronous operation that is still in flight
+	ProxyFence                // a missing fence: a write may be invisible to the async proxy, or a register to a wgmma
+	Exited                    // shared memory of a CTA that has exited, or that exits with copies in flight
 	TensorMemory              // tensor memory that is not allocated, or that the warp may not access
-	Deadlock                  // nobody can run
-	Divergence                // a warp that must be together is not
+	Deadlock                  // no warp can make progress
+	Divergence                // lanes that must be converged are not
 	Trap                      // trap, or a failed assertion
 	Unsupported               // an instruction that the emulator does not know
 	Invalid                   // a misuse: bad launch, bad barrier count, write to constant memory
@@ -81,7 +81,7 @@ type fault struct{ r *Report }
 
 // report makes a report about a lane at the instruction being executed.
 func (w *warp) report(k Kind, lane int, addr uint64, format string, args ...any) *Report {
-	in := &w.prog.code[w.here]
+	in := &w.prog.code[w.curPC]
 	return &Report{Kind: k, Msg: fmt.Sprintf(format, args...), Entry: w.launch.entry.Name, Line: int(in.line),
 		Instr: oneLine(in.text), CTA: w.cta.id, Warp: w.idx, Lane: lane, Addr: addr, Count: 1}
 }
@@ -91,8 +91,8 @@ func (w *warp) fail(k Kind, m uint32, addr uint64, format string, args ...any) {
 	panic(fault{w.report(k, firstLane(m), addr, format, args...)})
 }
 
-// again counts a note that the place has made before.
-func (l *launch) again(line int32, k Kind) bool {
+// countRepeat counts a note again if this line has made it before.
+func (l *launch) countRepeat(line int32, k Kind) bool {
 	i, ok := l.noted[noteKey{int(line), k}]
 	if ok {
 		l.notes[i].Count++
@@ -100,7 +100,7 @@ func (l *launch) again(line int32, k Kind) bool {
 	return ok
 }
 
-// note keeps a report that does not stop the launch, once per place and kind.
+// note keeps a report that does not stop the launch, once per line and kind.
 func (l *launch) note(r *Report) {
 	l.noted[noteKey{r.Line, r.Kind}] = len(l.notes)
 	l.notes = append(l.notes, *r)

@@ -10,50 +10,49 @@ import (
 
 // launch is one grid while it runs.
 type launch struct {
-	entry       *Entry
-	opt         Options
-	mem         *Memory
-	grid, block [3]int
-	cluster     [3]int
-	ctas        int
-	warpsPerCTA int
-	ids         int // warps and agents of a CTA
-	sharedSize  int
-	consts      [][]vec // by rank in the cluster
-	params      *region
-	globals     map[*variable]*region
-	syncs       map[syncKey]*knowledge
-	mbars       map[syncKey]*mbarrier
-	agents      []*barrierAgent
-	tcgen       tcgenScratch
-	steps       int64
-	event       int64 // step at which something last happened that others can wait for
-	heap        int64 // bytes that malloc gave
-	stats       counters
-	round       int
-	notes       []Report
-	noted       map[noteKey]int
-	rng         *rand.Rand
-	idle        []*cta // finished CTAs, to be used again
-	resident    []*cta
-	next        int           // cluster to be admitted
-	from        *atomic.Int64 // of a part of a launch: the next cluster of all parts
+	entry        *Entry
+	opt          Options
+	mem          *Memory
+	grid, block  [3]int
+	cluster      [3]int
+	ctas         int
+	warpsPerCTA  int
+	idsPerCTA    int // warps and agents of a CTA
+	sharedSize   int
+	consts       [][]vec // by rank in the cluster
+	params       *region
+	globals      map[*variable]*region
+	released     map[syncAddr]*sparseClock
+	mbarriers    map[syncAddr]*mbarrier
+	agents       []*mbarAgent
+	tcgen        tcgenScratch
+	steps        int64
+	lastProgress int64 // warp instructions at the last store, arrival or exit, for which others may wait
+	heap         int64 // bytes that malloc gave
+	stats        counters
+	round        int
+	notes        []Report
+	noted        map[noteKey]int
+	rng          *rand.Rand
+	idle         []*cta // finished CTAs, for reuse
+	resident     []*cta
+	next         int           // next cluster to admit
+	supply       *atomic.Int64 // of a part of a launch: the next cluster, a counter that all parts share
 }
 
 // Limits of a launch (PTX ISA and the CUDA programming guide's table of compute capabilities).
 const (
-	maxThreads   = 1024
-	maxShared    = 334848 // the largest of any target: sm_107
-	maxLocal     = 512 << 10
-	maxIDs       = 1<<(idBits-1) - 1 // of warps and agents; mbarriers have the other half
-	firstCTAs    = 4                 // resident at first
-	turn         = 1024              // warp instructions of a turn
-	patience     = 64                // rounds without a finished CTA after which one more is admitted
-	shortTurns   = 8                 // turns in which a warp that polls an mbarrier certainly comes to it
-	vain         = 1024              // rounds in which all warps poll mbarriers and nothing happens
-	ctxEvery     = 64                // rounds between looks at the context
-	defaultSteps = 1 << 32
-	silence      = 1 << 28 // warp instructions without a store, an arrival or an exit: everybody polls
+	maxThreads    = 1024
+	maxShared     = 334848 // the largest of any target: sm_107
+	maxLocal      = 512 << 10
+	maxIDs        = 1<<(idBits-1) - 1 // of warps and agents; mbarriers have the other half
+	initialCTAs   = 4                 // resident at first
+	timeSlice     = 1024              // warp instructions that a warp runs in a round
+	admitAfter    = 64                // rounds without a finished CTA after which one more is admitted
+	idleRounds    = 1024              // rounds without progress in which all ready warps poll mbarriers: a deadlock
+	ctxEvery      = 64                // rounds between checks of the context
+	defaultSteps  = 1 << 32
+	livelockLimit = 1 << 28 // warp instructions without a store, an arrival or an exit: all warps poll
 )
 
 func atLeast1(t [3]int) [3]int {
@@ -66,8 +65,8 @@ func atLeast1(t [3]int) [3]int {
 }
 
 func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
-	l := &launch{entry: e, opt: o, mem: mem, grid: atLeast1(o.Grid), syncs: map[syncKey]*knowledge{},
-		mbars: map[syncKey]*mbarrier{}, noted: map[noteKey]int{}}
+	l := &launch{entry: e, opt: o, mem: mem, grid: atLeast1(o.Grid), released: map[syncAddr]*sparseClock{},
+		mbarriers: map[syncAddr]*mbarrier{}, noted: map[noteKey]int{}}
 	if err := l.shape(); err != nil {
 		return nil, err
 	}
@@ -129,8 +128,8 @@ func (l *launch) shape() error {
 		ctas *= l.grid[i]
 	}
 	l.warpsPerCTA = (threads + 31) / 32
-	l.ctas, l.ids = ctas, l.warpsPerCTA*int(e.prog.agents)
-	if threads > maxThreads || ctas > maxIDs/l.ids {
+	l.ctas, l.idsPerCTA = ctas, l.warpsPerCTA*int(e.prog.agents)
+	if threads > maxThreads || ctas > maxIDs/l.idsPerCTA {
 		return fmt.Errorf("bad launch: %d CTAs of %d threads", ctas, threads)
 	}
 	return nil
@@ -162,7 +161,7 @@ func (l *launch) constants() error {
 	return nil
 }
 
-// arguments lays the parameter bank out.
+// arguments lays out the parameter bank.
 func (l *launch) arguments(args []Arg) error {
 	ps := l.entry.Params
 	if len(args) != len(ps) {
@@ -183,18 +182,18 @@ func (l *launch) arguments(args []Arg) error {
 	return nil
 }
 
-// ctaID gives the coordinates of a CTA: clusters are neighbours in numbering too.
+// ctaID gives the coordinates of a CTA.
 func (l *launch) ctaID(i int) [3]int {
 	return [3]int{i % l.grid[0], i / l.grid[0] % l.grid[1], i / l.grid[0] / l.grid[1]}
 }
 
-// run interleaves the CTAs. A few are resident at a time; when none finishes for a while, because they
-// wait for others, one more is admitted, in the end all of them.
+// run interleaves the CTAs. A few are resident at a time. When none finishes for a while, they may be waiting for others, so one
+// more is admitted, in the end all of them.
 func (l *launch) run(ctx context.Context) error {
 	waited, quiet := 0, 0
 	clusters := l.ctas / len(l.consts)
 	for round := 0; ; round++ {
-		for len(l.resident) < firstCTAs && l.admitNext(clusters) {
+		for len(l.resident) < initialCTAs && l.admitNext(clusters) {
 		}
 		if len(l.resident) == 0 {
 			return nil
@@ -204,10 +203,10 @@ func (l *launch) run(ctx context.Context) error {
 				return err
 			}
 		}
-		before, event := l.steps, l.event
+		before, event := l.steps, l.lastProgress
 		l.round = round
 		for _, i := range l.order(len(l.resident)) {
-			l.turn(l.resident[i])
+			l.runSlice(l.resident[i])
 		}
 		if err := l.overLimits(); err != nil {
 			return err
@@ -216,19 +215,19 @@ func (l *launch) run(ctx context.Context) error {
 			waited = 0
 			continue
 		}
-		if quiet++; event != l.event || !l.allSpin() {
+		if quiet++; event != l.lastProgress || !l.allStalled() {
 			quiet = 0
 		}
 		progress := l.steps > before
-		if waited++; !progress || waited > patience {
+		if waited++; !progress || waited > admitAfter {
 			if l.admitNext(clusters) {
 				quiet, waited = 0, 0
 			} else if !progress {
-				return l.stuck(Deadlock, "no warp can run")
+				return l.hangReport(Deadlock, "no warp can run")
 			}
 		}
-		if quiet > vain {
-			return l.stuck(Deadlock, "all warps that run wait for mbarriers at which nobody arrives")
+		if quiet > idleRounds {
+			return l.hangReport(Deadlock, "all warps that run wait for mbarriers at which nobody arrives")
 		}
 	}
 }
@@ -237,14 +236,14 @@ func (l *launch) run(ctx context.Context) error {
 func (l *launch) overLimits() error {
 	switch {
 	case l.steps > l.opt.MaxSteps:
-		return l.stuck(StepLimit, fmt.Sprintf("more than %d warp instructions", l.opt.MaxSteps))
-	case l.stats.warpInstrs-l.event > silence:
-		return l.stuck(Deadlock, fmt.Sprintf("for %d warp instructions no thread has stored, arrived or exited", silence))
+		return l.hangReport(StepLimit, fmt.Sprintf("more than %d warp instructions", l.opt.MaxSteps))
+	case l.stats.warpInstrs-l.lastProgress > livelockLimit:
+		return l.hangReport(Deadlock, fmt.Sprintf("for %d warp instructions no thread has stored, arrived or exited", livelockLimit))
 	}
 	return nil
 }
 
-// retire takes the CTAs that have finished, with the others of their cluster, and tells whether there were any.
+// retire removes the clusters of which all CTAs have exited, and tells whether there were any.
 func (l *launch) retire() bool {
 	stay := l.resident[:0]
 	for _, c := range l.resident {
@@ -269,8 +268,8 @@ func (l *launch) admitNext(clusters int) bool {
 		return false
 	}
 	l.next++
-	if l.from != nil {
-		l.next = int(l.from.Add(1) - 1)
+	if l.supply != nil {
+		l.next = int(l.supply.Add(1) - 1)
 	}
 	if l.opt.Schedule == Reverse {
 		i = clusters - 1 - i
@@ -279,12 +278,12 @@ func (l *launch) admitNext(clusters int) bool {
 	return true
 }
 
-// allSpin tells whether every warp that can run found an mbarrier not complete of late: the turns of the random schedule
-// may be too short for each of them to ask in every round.
-func (l *launch) allSpin() bool {
+// allStalled tells whether every ready warp has lately found the phase of an mbarrier incomplete. The slices of the random
+// schedule may be too short for each of them to test it in every round.
+func (l *launch) allStalled() bool {
 	for _, c := range l.resident {
 		for _, w := range c.warps {
-			if w.ready != 0 && (w.spun == 0 || w.spun+patience < l.round) {
+			if w.ready != 0 && (w.stalledRound == 0 || w.stalledRound+admitAfter < l.round) {
 				return false
 			}
 		}
@@ -305,7 +304,7 @@ func (l *launch) admit(i int) {
 	l.resident = append(l.resident, all.ctas...)
 }
 
-// order gives the order of a round over n things.
+// order gives the order of a scheduling round over n things.
 func (l *launch) order(n int) []int {
 	p := make([]int, n)
 	for i := range p {
@@ -320,11 +319,11 @@ func (l *launch) order(n int) []int {
 	return p
 }
 
-// turn lets every warp of a CTA run for a while.
-func (l *launch) turn(c *cta) {
+// runSlice lets every warp of a CTA run for a time slice.
+func (l *launch) runSlice(c *cta) {
 	for _, i := range l.order(len(c.warps)) {
 		w := c.warps[i]
-		n := turn
+		n := timeSlice
 		if l.opt.Schedule == Random {
 			n = 1 + l.rng.IntN(200)
 		}
@@ -334,8 +333,8 @@ func (l *launch) turn(c *cta) {
 	}
 }
 
-// stuck makes the report of a launch that cannot end: the place of every warp, up to a limit.
-func (l *launch) stuck(k Kind, msg string) *Report {
+// hangReport makes the report of a launch that cannot end, with the pc of every warp, up to a limit.
+func (l *launch) hangReport(k Kind, msg string) *Report {
 	r := &Report{Kind: k, Msg: msg, Entry: l.entry.Name, Count: 1}
 	const most = 64
 	for _, c := range l.resident {
@@ -353,7 +352,7 @@ func (l *launch) stuck(k Kind, msg string) *Report {
 	return r
 }
 
-// places says where the live lanes of a warp stand.
+// places says where the live lanes of a warp are, one line for each pc.
 func (w *warp) places() (out []string) {
 	left := w.live
 	for left != 0 {
@@ -374,7 +373,7 @@ func (w *warp) places() (out []string) {
 		if w.stalled != nil && state == "runs" {
 			what += w.describeStall()
 		}
-		if w.wants > 0 {
+		if w.wantedRegs > 0 {
 			what += w.describeWant()
 		}
 		out = append(out, fmt.Sprintf("CTA (%d,%d,%d) warp %d lanes %#08x %s at line %d: %s",
@@ -385,26 +384,26 @@ func (w *warp) places() (out []string) {
 
 // cta is a block of threads with its shared memory and barriers.
 type cta struct {
-	launch   *launch
-	block    [3]int // threads
-	index    int
-	id       [3]int
-	firstID  uint32 // of its warps and agents
-	warps    []*warp
-	shared   *region
-	cluster  *cluster
-	tmem     *tmem // nil: nothing has been allocated yet
-	barriers [16]barrier
-	groups   []warpgroup
-	matrix   *matrixWork
-	pool     int          // registers that setmaxnreg may give
-	wanting  []*warp      // that wait for some
-	queue    []completion // completions that no mbarrier has heard of
-	running  int          // warps that have live lanes
-	threads  int          // live threads
+	launch             *launch
+	block              [3]int // threads
+	index              int
+	id                 [3]int
+	firstID            uint32 // of its warps and agents
+	warps              []*warp
+	shared             *region
+	cluster            *cluster
+	tmem               *tmem // nil before the first tcgen05.alloc
+	barriers           [16]barrier
+	warpgroups         []warpgroup
+	wgmmaScratch       *wgmmaScratch
+	freeRegs           int          // registers that setmaxnreg.dec has released
+	waitingForRegs     []*warp      // blocked at setmaxnreg.inc
+	pendingCompletions []completion // of asynchronous operations, not delivered to their mbarriers yet
+	running            int          // warps that have live lanes
+	threads            int          // live threads
 }
 
-// reused is a CTA of a launch of the entry that has ended, if there is one of the same size.
+// reused is a CTA of an earlier launch of the entry, if there is one of the same size.
 func (l *launch) reused() *cta {
 	c, _ := l.entry.spare.Get().(*cta)
 	if c == nil || c.block != l.block || len(c.shared.data) != l.sharedSize {
@@ -423,12 +422,12 @@ func (l *launch) reused() *cta {
 	return c
 }
 
-// leave gives the CTAs of a launch that has ended well to later ones; they hold nothing of it.
-func (l *launch) leave() {
+// recycleCTAs gives the CTAs of a launch that has ended normally to later launches; they keep no reference to it.
+func (l *launch) recycleCTAs() {
 	for _, c := range l.idle {
 		c.launch, c.cluster = nil, nil
 		for _, w := range c.warps {
-			w.launch, w.consts, w.last = nil, nil, nil
+			w.launch, w.consts, w.lastGlobal = nil, nil, nil
 		}
 		l.entry.spare.Put(c)
 	}
@@ -446,20 +445,20 @@ func (l *launch) newCTA(index, rank int, all *cluster) *cta {
 		for i := range l.warpsPerCTA {
 			c.warps = append(c.warps, newWarp(l, c, i))
 		}
-		c.groups = make([]warpgroup, (l.warpsPerCTA+3)/4)
+		c.warpgroups = make([]warpgroup, (l.warpsPerCTA+3)/4)
 	}
 	c.index, c.id = index, l.ctaID(index)
-	c.firstID = uint32(index * l.ids)
-	c.queue = c.queue[:0]
+	c.firstID = uint32(index * l.idsPerCTA)
+	c.pendingCompletions = c.pendingCompletions[:0]
 	c.tmem = nil
 	for i := range c.shared.undef {
 		c.shared.undef[i] = 0xff
 	}
 	c.shared.shadow.reset()
 	c.cluster, c.shared.owner, c.shared.base = all, c, uint64(rank)<<rankShift
-	ours := func(k syncKey) bool { return k.r == c.shared }
-	maps.DeleteFunc(l.syncs, func(k syncKey, _ *knowledge) bool { return ours(k) })
-	maps.DeleteFunc(l.mbars, func(k syncKey, _ *mbarrier) bool { return ours(k) })
+	ours := func(k syncAddr) bool { return k.r == c.shared }
+	maps.DeleteFunc(l.released, func(k syncAddr, _ *sparseClock) bool { return ours(k) })
+	maps.DeleteFunc(l.mbarriers, func(k syncAddr, _ *mbarrier) bool { return ours(k) })
 	for i := range c.barriers {
 		c.barriers[i] = barrier{}
 	}
@@ -468,10 +467,10 @@ func (l *launch) newCTA(index, rank int, all *cluster) *cta {
 		w.consts = l.consts[rank]
 		w.start()
 	}
-	for i := range c.groups {
-		c.groups[i] = warpgroup{}
+	for i := range c.warpgroups {
+		c.warpgroups[i] = warpgroup{}
 	}
-	c.pool, c.wanting = 0, c.wanting[:0]
+	c.freeRegs, c.waitingForRegs = 0, c.waitingForRegs[:0]
 	return c
 }
 
@@ -481,7 +480,7 @@ func newWarp(l *launch, c *cta, idx int) *warp {
 		regs: make([]vec, p.regs), undef: make([]uint32, p.regs), ubits: make([]*vec, p.regs),
 		preds: make([]uint32, p.preds), pundef: make([]uint32, p.preds), ret: make([][32]int32, p.frames)}
 	if p.agents > 1 {
-		w.work = make([]laneWork, p.agents)
+		w.agents = make([]agentWork, p.agents)
 	}
 	threads := l.block[0] * l.block[1] * l.block[2]
 	for i := range 32 {
@@ -500,7 +499,7 @@ func newWarp(l *launch, c *cta, idx int) *warp {
 	return w
 }
 
-// start puts all lanes at the first instruction, with everything undefined.
+// start puts all lanes at the first instruction, with all registers and local memory undefined.
 func (w *warp) start() {
 	w.id = w.cta.firstID + uint32(w.idx)
 	for i := range w.undef {
@@ -516,16 +515,16 @@ func (w *warp) start() {
 		}
 	}
 	p := w.prog
-	w.spread(fullMask, p.start)
-	w.live, w.ready, w.parked, w.group, w.kept = w.exist, w.exist, 0, 0, 0
-	w.carry, w.last = 0, nil
-	for i := range w.work {
-		w.work[i].reset()
+	w.setPC(fullMask, p.start)
+	w.live, w.ready, w.parked, w.group, w.starvation = w.exist, w.exist, 0, 0, 0
+	w.carry, w.lastGlobal = 0, nil
+	for i := range w.agents {
+		w.agents[i].reset()
 	}
-	w.matrix = matrixState{regs: make([]matrixReg, len(p.pinned))}
-	w.registers, w.wants = w.launch.firstRegs(), 0
-	w.stalled, w.spun, w.clusterAt = nil, 0, [32]int{}
-	w.tensor, w.inits = tensorState{}, [32]*knowledge{}
-	w.observed = false
-	w.clockState.start(w.launch.ids, p.levels)
+	w.wgmmas = wgmmaState{regs: make([]wgmmaReg, len(p.pinnedNames))}
+	w.registers, w.wantedRegs = w.launch.initialRegs(), 0
+	w.stalled, w.stalledRound, w.clusterAt = nil, 0, [32]int{}
+	w.tmemLoads, w.mbarInitClocks = tmemLoads{}, [32]*sparseClock{}
+	w.sawCompletion = false
+	w.clockState.start(w.launch.idsPerCTA, p.visibilities)
 }

@@ -58,7 +58,7 @@ func (l *launch) time() uint64 { return uint64(l.stats.warpInstrs) * 8 }
 
 func (c *compiler) readSpecial(name string, fn func(w *warp, i int) uint64) func(w *warp, in *inst, m uint32) {
 	if strings.HasPrefix(name, "%clock") || strings.HasPrefix(name, "%globaltimer") {
-		c.prog.speaks = true
+		c.prog.communicates = true
 	}
 	return func(w *warp, in *inst, m uint32) {
 		for i := range w.tmp {

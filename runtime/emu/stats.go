@@ -33,11 +33,11 @@ type counters struct {
 	globalReq, sectors, globalBytes       int64
 	sharedReq, waves, ideal               int64
 	perOp                                 []int64
-	on                                    bool
+	detailed                              bool
 }
 
 func (c *counters) init(p *program, on bool) {
-	if c.on = on; on {
+	if c.detailed = on; on {
 		c.perOp = make([]int64, len(p.ops))
 	}
 }
@@ -58,7 +58,7 @@ func (c *counters) count(in *inst, m, run uint32) {
 	} else {
 		c.laneInstrs += int64(bits.OnesCount32(m))
 	}
-	if c.on && run != 0 {
+	if c.detailed && run != 0 {
 		c.perOp[in.op]++
 	}
 }
@@ -67,7 +67,7 @@ func (c *counters) result(l *launch) Stats {
 	s := Stats{LaneInstrs: c.laneInstrs, WarpInstrs: c.warpInstrs, CTAs: int64(l.ctas), Barriers: c.barriers, Mma: c.mma,
 		GlobalRequests: c.globalReq, GlobalSectors: c.sectors, GlobalBytes: c.globalBytes,
 		SharedRequests: c.sharedReq, SharedWavefronts: c.waves, SharedIdealWavefronts: c.ideal}
-	if c.on {
+	if c.detailed {
 		s.PerOpcode = map[string]int64{}
 		for i, n := range c.perOp {
 			if n > 0 {

@@ -94,10 +94,10 @@ var families = []family{
 	{"mapa", 3, 3, "u32 u64", decodeMapa},
 	{"getctarank", 2, 2, "u32 u64", decodeGetctarank},
 	{"mbarrier", 1, 4, "b64", decodeMbarrier},
-	{"prefetch", 1, 2, "", decodeNothing},
-	{"prefetchu", 1, 1, "", decodeNothing},
-	{"discard", 2, 2, "", decodeNothing},
-	{"applypriority", 2, 2, "", decodeNothing},
+	{"prefetch", 1, 2, "", decodeHint},
+	{"prefetchu", 1, 1, "", decodeHint},
+	{"discard", 2, 2, "", decodeHint},
+	{"applypriority", 2, 2, "", decodeHint},
 	{"createpolicy", 1, 5, "b64 f32", decodePolicy},
 	// matrices: mma.go, mma_scale.go, ldmatrix.go, tcgen.go
 	{"mma", 4, 9, anyType, decodeMma},
@@ -125,8 +125,8 @@ var families = []family{
 	{"brkpt", 0, 0, "", decodeTrap},
 	{"nanosleep", 1, 1, "u32", decodeSleep},
 	{"setmaxnreg", 1, 1, "u32", decodeSetmaxnreg},
-	{"griddepcontrol", 0, 0, "", decodeNothing},
-	{"pmevent", 1, 1, "", decodeNothing},
+	{"griddepcontrol", 0, 0, "", decodeHint},
+	{"pmevent", 1, 1, "", decodeHint},
 }
 
 // familyOf is the table by opcode. It is filled by init: the decoders refer to it indirectly.
@@ -139,7 +139,7 @@ func init() {
 }
 
 // decodeNothing: hints, which change no value.
-func decodeNothing(d *decoder) {
+func decodeHint(d *decoder) {
 	d.mods = nil
 	d.in.kind = kExec
 	d.in.exec = func(*warp, *inst, uint32) {}

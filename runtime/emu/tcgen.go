@@ -1,8 +1,8 @@
 package emu
 
-// decodeTcgen05: the instructions of the fifth generation of tensor cores (section 9.7.16). Those that touch tensor
+// decodeTcgen05: the instructions of the fifth generation of tensor cores (section 9.7.16). Those that access tensor
 // memory are asynchronous: they execute here when they are issued, but their accesses belong to an agent of the
-// issuing thread, which others are ordered with by a commit and its mbarrier or by wait::ld and wait::st only.
+// issuing thread, and only a commit to an mbarrier, wait::ld or wait::st orders them with other accesses.
 func decodeTcgen05(d *decoder) {
 	verb := d.oneOf("alloc", "dealloc", "relinquish_alloc_permit", "mma", "ld", "st", "wait::ld", "wait::st", "cp", "shift", "commit",
 		"fence::before_thread_sync", "fence::after_thread_sync")
@@ -21,8 +21,8 @@ func init() {
 		"alloc": decodeTmemAlloc, "dealloc": decodeTmemDealloc, "relinquish_alloc_permit": decodeRelinquish,
 		"mma": decodeTcgenMma, "ld": decodeTmemLd, "st": decodeTmemSt, "wait::ld": decodeTmemWait, "wait::st": decodeTmemWait,
 		"cp": decodeTmemCp, "shift": decodeTmemShift, "commit": decodeTcgenCommit,
-		// The order of one thread's instructions is that of the text here, so a fence has nothing to add.
-		"fence::before_thread_sync": decodeNothing, "fence::after_thread_sync": decodeNothing,
+		// tcgen05 instructions execute here in program order, so these fences have nothing to do.
+		"fence::before_thread_sync": decodeHint, "fence::after_thread_sync": decodeHint,
 	}
 }
 
@@ -44,13 +44,13 @@ func (d *decoder) syncAligned() {
 	}
 }
 
-// wholeOrWait makes an instruction that the whole warp executes together, or waits at while f gives false.
-func (d *decoder) wholeOrWait(f func(w *warp, in *inst) bool) {
+// warpWideBlocking makes an instruction that the whole warp executes together, or waits at while f gives false.
+func (d *decoder) warpWideBlocking(f func(w *warp, in *inst) bool) {
 	d.in.kind = kSync
 	what := d.base + "." + splitDots(d.st.op)[1]
 	d.in.sync = func(w *warp, in *inst, m uint32) bool {
 		if m != fullMask {
-			if w.behind() {
+			if w.othersBehind() {
 				return false
 			}
 			w.fail(Divergence, ^m, 0, "%s is executed by lanes %#08x only", what, m)
@@ -76,7 +76,7 @@ func decodeTmemAlloc(d *decoder) {
 	d.address(&d.st.args[0], op)
 	n := len(d.in.src)
 	d.src(1, types["b32"])
-	d.wholeOrWait(func(w *warp, in *inst) bool {
+	d.warpWideBlocking(func(w *warp, in *inst) bool {
 		w.uniformSrc(in.src[op.addr], fullMask, "address")
 		return w.tmemAlloc(in, op, group, int(w.uniformSrc(in.src[n], fullMask, "number of columns")))
 	})
@@ -91,7 +91,7 @@ func decodeTmemDealloc(d *decoder) {
 	}
 	d.src(0, types["b32"])
 	d.src(1, types["b32"])
-	d.wholeOrWait(func(w *warp, in *inst) bool {
+	d.warpWideBlocking(func(w *warp, in *inst) bool {
 		addr := w.uniformSrc(in.src[0], fullMask, "address")
 		w.tmemGroup(group)
 		w.tmemDealloc(addr, int(w.uniformSrc(in.src[1], fullMask, "number of columns")))
@@ -105,7 +105,7 @@ func decodeRelinquish(d *decoder) {
 	if !d.nargs(0, 0) {
 		return
 	}
-	d.wholeOrWait(func(w *warp, in *inst) bool {
+	d.warpWideBlocking(func(w *warp, in *inst) bool {
 		w.tmemGroup(group).relinquished = true
 		return true
 	})
@@ -141,17 +141,17 @@ func (w *warp) pair(group, lane int) []*cta {
 	return two
 }
 
-// tensorState is what a warp has in flight between tensor memory and its registers.
-type tensorState struct {
-	loads []tmemLoad
-	busy  []int32 // 1 + index into loads of the tcgen05.ld that writes a register, by register; nil: no load yet
+// tmemLoads is what a warp has in flight between tensor memory and its registers.
+type tmemLoads struct {
+	loads   []tmemLoad
+	pending []int32 // 1 + index into loads of the tcgen05.ld that writes a register, by register; nil: no load yet
 }
 
 // tmemLoad is a tcgen05.ld that has not been waited for. Its registers have their values, but count as undefined.
 type tmemLoad struct {
-	place int32
+	pc    int32
 	dst   []opnd
-	undef []*vec // what really is undefined; nil: nothing
+	undef []*vec // undefined bits of the loaded values; nil: none
 }
 
 // decodeTcgenCommit: tcgen05.commit.cta_group.mbarrier::arrive::one{.shared::cluster}{.multicast::cluster}.b64 [bar]{, mask}
@@ -175,13 +175,13 @@ func decodeTcgenCommit(d *decoder) {
 		d.src(1, types["b16"])
 	}
 	d.address(&d.st.args[0], op)
-	d.needs(agTensor)
+	d.needs(agentTcgen05)
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) {
 		w.tmemGroup(group)
 		addr := *w.addresses(in, op, m)
 		lanes(m, func(i int) {
-			know := merge(w.snapshot(i), w.numbered(agTensor, i))
+			know := joinClocks(w.laneSnapshot(i), w.completionClock(agentTcgen05, i))
 			to := []uint64{addr[i]}
 			if args == 2 {
 				w.needDefined(in.src[0], m, "the mask of CTAs")
@@ -192,7 +192,7 @@ func decodeTcgenCommit(d *decoder) {
 			}
 			for _, a := range to {
 				key, _ := w.mbarAt(op, a, i)
-				w.ctaOf(key).later(completion{at: key, count: 1, know: know, by: w, lane: i, place: w.here, what: "tcgen05.commit"})
+				w.ctaOf(key).queueCompletion(completion{at: key, count: 1, clock: know, issuer: w, lane: i, pc: w.curPC, what: "tcgen05.commit"})
 			}
 		})
 		w.epoch++
@@ -200,7 +200,7 @@ func decodeTcgenCommit(d *decoder) {
 }
 
 // ctaOf gives the CTA of the cluster in whose memory an mbarrier lies.
-func (w *warp) ctaOf(key syncKey) *cta {
+func (w *warp) ctaOf(key syncAddr) *cta {
 	for _, c := range w.cta.cluster.ctas {
 		if c.shared == key.r {
 			return c
@@ -218,7 +218,7 @@ func decodeTmemShift(d *decoder) {
 		return
 	}
 	a := d.tmemAddress(&d.st.args[0])
-	d.needs(agTensor)
+	d.needs(agentTcgen05)
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) {
 		lane := w.oneThread(m, "tcgen05.shift")
@@ -228,9 +228,9 @@ func decodeTmemShift(d *decoder) {
 		}
 		w.tmemGroup(group)
 		r := tmemRect{0, tmemLanes, col, 8}
-		by := tmemAccess{w.issue(agTensor, m) | rec(lane)<<4, w.here, tmemUse{class: useShift}}
+		by := tmemAccess{w.issue(agentTcgen05, m) | accessStamp(lane)<<4, w.curPC, tmemUse{class: useShift}}
 		for _, c := range w.pair(group, lane) {
-			t := w.tmemUsed(c, r, "tcgen05.shift", lane)
+			t := w.checkTmemAllocated(c, r, "tcgen05.shift", lane)
 			w.tmemWrite(t, r, by, lane)
 			for row := range tmemLanes {
 				if row%32 == 31 {

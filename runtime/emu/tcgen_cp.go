@@ -51,14 +51,14 @@ func decodeTmemCp(d *decoder) {
 	addr := d.tmemAddress(&d.st.args[0])
 	desc := len(d.in.src)
 	d.src(1, types["b64"])
-	d.needs(agTensor)
+	d.needs(agentTcgen05)
 	d.needsProxies()
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) { w.tmemCp(in, shape, addr, desc, bits, m) }
 }
 
 func (w *warp) tmemCp(in *inst, shape *copyShape, addr memOp, desc, bits int, m uint32) {
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	lane := w.oneThread(m, "tcgen05.cp")
 	l0, col := w.tmemAddr(in, addr, m)
 	w.needDefined(in.src[desc], m, "the descriptor")
@@ -76,16 +76,16 @@ func (w *warp) tmemCp(in *inst, shape *copyShape, addr memOp, desc, bits int, m 
 	}
 	rect := tmemRect{0, tmemLanes, col, shape.bytes / 4}
 	w.tmemGroup(1)
-	t := w.tmemUsed(w.cta, rect, "tcgen05.cp", lane)
-	stamp := w.issue(agTensor, m) | rec(lane)<<4
-	w.tmemWrite(t, rect, tmemAccess{stamp, w.here, tmemUse{class: use}}, lane)
+	t := w.checkTmemAllocated(w.cta, rect, "tcgen05.cp", lane)
+	stamp := w.issue(agentTcgen05, m) | accessStamp(lane)<<4
+	w.tmemWrite(t, rect, tmemAccess{stamp, w.curPC, tmemUse{class: use}}, lane)
 	access := w.access(stamp, lane, asyncProxy)
 	mem := w.cta.shared
 	for row := range shape.rows {
 		for chunk := 0; chunk < shape.bytes; chunk += 16 {
 			at := s.at(row, chunk)
 			if at+16 > len(mem.data) {
-				w.fail(OutOfBounds, m, mem.generic(at), "tcgen05.cp from %#x of shared memory (%d bytes)", at, len(mem.data))
+				w.fail(OutOfBounds, m, mem.genericAddr(at), "tcgen05.cp from %#x of shared memory (%d bytes)", at, len(mem.data))
 			}
 			access.read(mem, at, 16)
 			data, undef := expand(mem.data[at:at+16], bits), expand(mem.undef[at:at+16], bits)

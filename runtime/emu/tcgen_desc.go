@@ -141,11 +141,11 @@ func (k *tcgenKind) shape(x *instrDesc, group int, ws bool) error {
 //	52 mode of the leading dimension offset | 53-60 zero | 61-63 swizzle
 func decodeShared(v uint64, mnMajor bool) (s smemTile, err error) {
 	field := func(at int) int { return int(v >> at & (1<<14 - 1) << 4) }
-	s = smemTile{start: field(0), leading: field(16), stride: field(32), across: mnMajor}
+	s = smemTile{start: field(0), leading: field(16), stride: field(32), mnMajor: mnMajor}
 	switch v >> 61 {
 	case 0:
 	case 1:
-		s.span, s.wide = 128, true
+		s.span, s.atoms32 = 128, true
 	case 2:
 		s.span = 128
 	case 4:
@@ -164,7 +164,7 @@ func decodeShared(v uint64, mnMajor bool) (s smemTile, err error) {
 		return s, fmt.Errorf("absolute leading dimension offsets are not modelled")
 	case v>>53&0xff != 0 || v>>14&3 != 0 || v>>30&3 != 0:
 		return s, fmt.Errorf("reserved bits are not zero")
-	case s.wide && !mnMajor:
+	case s.atoms32 && !mnMajor:
 		return s, fmt.Errorf("a swizzle of 32-byte atoms needs an MN-major operand")
 	}
 	return s, nil

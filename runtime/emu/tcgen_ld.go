@@ -101,7 +101,7 @@ func (op *moveOp) pieces(w *warp, in *inst, what string) (rects []tmemRect, lane
 	quarter := w.idx % 4 * 32
 	if lane%op.shape.lanes != 0 || lane < quarter || lane+op.shape.lanes > quarter+32 {
 		// NVIDIA's compiler leaves the quarter out where all warps store the same rows: the machine takes that of the warp.
-		w.objection(TensorMemory, 0, tmemBits(lane, col), "%s of lanes %d to %d of tensor memory by warp %d, which may access lanes %d to %d only",
+		w.faultOrNote(TensorMemory, 0, tmemBits(lane, col), "%s of lanes %d to %d of tensor memory by warp %d, which may access lanes %d to %d only",
 			what, lane, lane+op.shape.lanes-1, w.idx, quarter, quarter+31)
 		lane = quarter + lane%32/op.shape.lanes*op.shape.lanes
 	}
@@ -110,7 +110,7 @@ func (op *moveOp) pieces(w *warp, in *inst, what string) (rects []tmemRect, lane
 		rects = append(rects, tmemRect{lane, op.shape.lanes, col + op.imm, op.cols})
 	}
 	for _, r := range rects {
-		w.tmemUsed(w.cta, r, what, 0)
+		w.checkTmemAllocated(w.cta, r, what, 0)
 	}
 	return rects, lane, col
 }
@@ -148,35 +148,35 @@ func decodeTmemLd(d *decoder) {
 	for _, r := range vector(regs) {
 		d.dstArg(&r)
 	}
-	d.in.later = true
-	d.needs(agTmemLd)
-	d.wholeOrWait(func(w *warp, in *inst) bool {
+	d.in.asyncDst = true
+	d.needs(agentTcgenLd)
+	d.warpWideBlocking(func(w *warp, in *inst) bool {
 		w.tmemLd(in, op)
 		return true
 	})
 }
 
 // tmemLd takes the cells when the instruction is issued. Until wait::ld its registers count as undefined, so that every
-// use of them comes to notBusy.
+// use of them comes to checkLoadComplete.
 func (w *warp) tmemLd(in *inst, op *moveOp) {
 	rects, lane, col := op.pieces(w, in, "tcgen05.ld")
-	stamp := w.issue(agTmemLd, 1)
+	stamp := w.issue(agentTcgenLd, 1)
 	for _, r := range rects {
-		w.tmemRead(w.cta.tmem, r, tmemAccess{stamp, w.here, tmemUse{class: useLd}}, 0)
+		w.tmemRead(w.cta.tmem, r, tmemAccess{stamp, w.curPC, tmemUse{class: useLd}}, 0)
 	}
-	x := &w.tensor
-	if x.busy == nil {
-		x.busy = make([]int32, len(w.regs))
+	x := &w.tmemLoads
+	if x.pending == nil {
+		x.pending = make([]int32, len(w.regs))
 	}
-	load := tmemLoad{place: w.here, dst: in.dst, undef: make([]*vec, op.n)}
+	load := tmemLoad{pc: w.curPC, dst: in.dst, undef: make([]*vec, op.n)}
 	for _, d := range in.dst {
 		if d < 0 {
 			continue
 		}
-		if k := x.busy[d]; k != 0 {
-			w.objection(AsyncPending, 0, 0, "tcgen05.ld to a register that the tcgen05.ld at line %d still writes", w.prog.code[x.loads[k-1].place].line)
+		if k := x.pending[d]; k != 0 {
+			w.faultOrNote(AsyncPending, 0, 0, "tcgen05.ld to a register that the tcgen05.ld at line %d still writes", w.prog.code[x.loads[k-1].pc].line)
 		}
-		x.busy[d] = int32(len(x.loads) + 1)
+		x.pending[d] = int32(len(x.loads) + 1)
 		w.undef[d], w.ubits[d] = fullMask, nil
 	}
 	t := w.cta.tmem
@@ -196,24 +196,24 @@ func (w *warp) tmemLd(in *inst, op *moveOp) {
 	x.loads = append(x.loads, load)
 }
 
-// notBusy objects to the use of a register that a tcgen05.ld still writes. Where that is a note, the load counts as
+// checkLoadComplete objects to the use of a register that a tcgen05.ld still writes. Where that is a note, the load counts as
 // complete from here on: the machine holds the instruction back until the register is there.
-func (w *warp) notBusy(o opnd, lane int) {
-	k := w.tensor.busy[o]
-	load := &w.tensor.loads[k-1]
-	w.objection(AsyncPending, lane, 0, "use of a register that the tcgen05.ld at line %d still writes: tcgen05.wait::ld is missing", w.prog.code[load.place].line)
+func (w *warp) checkLoadComplete(o opnd, lane int) {
+	k := w.tmemLoads.pending[o]
+	load := &w.tmemLoads.loads[k-1]
+	w.faultOrNote(AsyncPending, lane, 0, "use of a register that the tcgen05.ld at line %d still writes: tcgen05.wait::ld is missing", w.prog.code[load.pc].line)
 	w.landLoad(load, k)
 }
 
 // landLoad gives the registers of a load what is really undefined of them.
 func (w *warp) landLoad(l *tmemLoad, number int32) {
 	for r, d := range l.dst {
-		if d < 0 || w.tensor.busy[d] != number {
+		if d < 0 || w.tmemLoads.pending[d] != number {
 			continue
 		}
-		w.tensor.busy[d] = 0
+		w.tmemLoads.pending[d] = 0
 		if w.undef[d]&w.live != w.live {
-			w.objection(AsyncPending, firstLane(^w.undef[d]), 0, "a register was written while the tcgen05.ld at line %d was in flight to it", w.prog.code[l.place].line)
+			w.faultOrNote(AsyncPending, firstLane(^w.undef[d]), 0, "a register was written while the tcgen05.ld at line %d was in flight to it", w.prog.code[l.pc].line)
 		}
 		w.undef[d] = 0
 		if u := l.undef[r]; u != nil {
@@ -231,17 +231,17 @@ func decodeTmemWait(d *decoder) {
 	if !d.nargs(0, 0) {
 		return
 	}
-	d.needs(agTmemSt)
-	d.wholeOrWait(func(w *warp, in *inst) bool {
+	d.needs(agentTcgenSt)
+	d.warpWideBlocking(func(w *warp, in *inst) bool {
 		if !ld {
-			w.seen(agTmemSt, 0, w.work[agTmemSt].number)
+			w.markCompleted(agentTcgenSt, 0, w.agents[agentTcgenSt].newest)
 			return true
 		}
-		for i := range w.tensor.loads {
-			w.landLoad(&w.tensor.loads[i], int32(i+1))
+		for i := range w.tmemLoads.loads {
+			w.landLoad(&w.tmemLoads.loads[i], int32(i+1))
 		}
-		w.tensor.loads = w.tensor.loads[:0]
-		w.seen(agTmemLd, 0, w.work[agTmemLd].number)
+		w.tmemLoads.loads = w.tmemLoads.loads[:0]
+		w.markCompleted(agentTcgenLd, 0, w.agents[agentTcgenLd].newest)
 		return true
 	})
 }
@@ -255,8 +255,8 @@ func decodeTmemSt(d *decoder) {
 	for _, r := range vector(regs) {
 		d.srcArg(&r, types["b32"])
 	}
-	d.needs(agTmemSt)
-	d.wholeOrWait(func(w *warp, in *inst) bool {
+	d.needs(agentTcgenSt)
+	d.warpWideBlocking(func(w *warp, in *inst) bool {
 		w.tmemSt(in, op)
 		return true
 	})
@@ -264,12 +264,12 @@ func decodeTmemSt(d *decoder) {
 
 func (w *warp) tmemSt(in *inst, op *moveOp) {
 	rects, lane, col := op.pieces(w, in, "tcgen05.st")
-	stamp := w.issue(agTmemSt, 1)
+	stamp := w.issue(agentTcgenSt, 1)
 	for _, r := range rects {
-		w.tmemWrite(w.cta.tmem, r, tmemAccess{stamp, w.here, tmemUse{class: useSt}}, 0)
+		w.tmemWrite(w.cta.tmem, r, tmemAccess{stamp, w.curPC, tmemUse{class: useSt}}, 0)
 	}
 	t := w.cta.tmem
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	src := make([]*vec, op.n)
 	for r := range src {
 		src[r] = w.src(in.src[op.first+r])

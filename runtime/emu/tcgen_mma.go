@@ -50,7 +50,7 @@ func decodeTcgenMma(d *decoder) {
 	}
 	d.mods = rest
 	d.tcgenOperands(op)
-	d.needs(agTensor)
+	d.needs(agentTcgen05)
 	d.needsProxies()
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) { w.tcgenMma(in, op, m) }
@@ -172,7 +172,7 @@ type tcgenRun struct {
 	x       instrDesc
 	m       uint32
 	lane    int
-	stamp   rec
+	stamp   accessStamp
 	d       dLayout
 	col     int // of D
 	a, b    operandTile
@@ -186,7 +186,7 @@ type tcgenScratch struct{ a, b, c []float64 }
 
 func (w *warp) tcgenMma(in *inst, op *tcgenOp, m uint32) {
 	w.launch.stats.mma++
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	r := &tcgenRun{w: w, in: in, op: op, m: m, lane: w.oneThread(m, "tcgen05.mma"), scratch: &w.launch.tcgen}
 	w.tmemGroup(op.group)
 	r.ctas = w.pair(op.group, r.lane)
@@ -208,10 +208,10 @@ func (w *warp) tcgenMma(in *inst, op *tcgenOp, m uint32) {
 	r.col, r.d = dc, layoutD(x.m, x.n, dl, dc, op.group, op.ws)
 	for _, c := range r.ctas {
 		for _, rect := range r.d.rects {
-			w.tmemUsed(c, rect, "D of tcgen05.mma", r.lane)
+			w.checkTmemAllocated(c, rect, "D of tcgen05.mma", r.lane)
 		}
 	}
-	r.stamp = w.issue(agTensor, m) | rec(r.lane)<<4
+	r.stamp = w.issue(agentTcgen05, m) | accessStamp(r.lane)<<4
 	r.readA(dl)
 	r.readB()
 	if op.blocks > 0 {
@@ -250,7 +250,7 @@ func (r *tcgenRun) shared(t *operandTile, name string, src int, mnMajor bool, n 
 	v := w.src(r.in.src[src])[r.lane]
 	s, err := decodeShared(v, mnMajor)
 	e := r.elements(map[string]string{"A": r.x.a, "B": r.x.b}[name])
-	if err == nil && mnMajor && (e.bits == 32 && !s.wide || e.bits < 32 && s.wide) {
+	if err == nil && mnMajor && (e.bits == 32 && !s.atoms32 || e.bits < 32 && s.atoms32) {
 		err = fmt.Errorf("MN-major %s with this swizzle", e.name)
 	}
 	if err != nil {
@@ -262,7 +262,7 @@ func (r *tcgenRun) shared(t *operandTile, name string, src int, mnMajor bool, n 
 		mem := c.shared
 		t.readShared(&s, e, i*n, n, func(at int) (data, undef []byte) {
 			if at+16 > len(mem.data) {
-				w.fail(OutOfBounds, r.m, mem.generic(at), "%s of tcgen05.mma at %#x of shared memory (%d bytes)", name, at, len(mem.data))
+				w.fail(OutOfBounds, r.m, mem.genericAddr(at), "%s of tcgen05.mma at %#x of shared memory (%d bytes)", name, at, len(mem.data))
 			}
 			access.read(mem, at, 16)
 			return mem.data[at : at+16], mem.undef[at : at+16]
@@ -313,8 +313,8 @@ func (r *tcgenRun) readA(dLane int) {
 	}
 	for n, c := range r.ctas {
 		for _, rect := range l.rects {
-			t := w.tmemUsed(c, rect, "A of tcgen05.mma", r.lane)
-			w.tmemRead(t, rect, tmemAccess{r.stamp, w.here, tmemUse{class: useMma}}, r.lane)
+			t := w.checkTmemAllocated(c, rect, "A of tcgen05.mma", r.lane)
+			w.tmemRead(t, rect, tmemAccess{r.stamp, w.curPC, tmemUse{class: useMma}}, r.lane)
 		}
 		for i := range r.d.rows {
 			row := n*r.d.rows + i
@@ -378,8 +378,8 @@ func (r *tcgenRun) scale(cta *cta, which int, t *operandTile, row, n, again int)
 	}
 	rect := tmemRect{0, tmemLanes, col, (n + 31) / 32}
 	what := [2]string{"scales of A of tcgen05.mma", "scales of B of tcgen05.mma"}[which]
-	mem := w.tmemUsed(cta, rect, what, r.lane)
-	w.tmemRead(mem, rect, tmemAccess{r.stamp, w.here, tmemUse{class: useMma}}, r.lane)
+	mem := w.checkTmemAllocated(cta, rect, what, r.lane)
+	w.tmemRead(mem, rect, tmemAccess{r.stamp, w.curPC, tmemUse{class: useMma}}, r.lane)
 	mask := uint32(widthMask(8*op.blocks)) << (8 * first)
 	per := t.depth / op.blocks
 	for i := range n {
@@ -463,7 +463,7 @@ func (r *tcgenRun) readD(enable bool) {
 // writeD rounds the sums. An f16 takes the lower half of a column and leaves the upper half open.
 func (r *tcgenRun) writeD(addr uint64) {
 	x, w := &r.x, r.w
-	use := tmemAccess{r.stamp, w.here, r.accumUse(addr)}
+	use := tmemAccess{r.stamp, w.curPC, r.accumUse(addr)}
 	for _, c := range r.ctas {
 		for _, rect := range r.d.rects {
 			w.tmemWrite(c.tmem, rect, use, r.lane)

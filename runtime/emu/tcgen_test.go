@@ -100,11 +100,11 @@ func TestSharedDescriptors(t *testing.T) {
 		err     string
 	}{
 		{0x4000404000010040, false, smemTile{start: 1024, leading: 16, stride: 1024, span: 128}, ""},
-		{0x4000404002000040, true, smemTile{start: 1024, leading: 8192, stride: 1024, span: 128, across: true}, ""},
+		{0x4000404002000040, true, smemTile{start: 1024, leading: 8192, stride: 1024, span: 128, mnMajor: true}, ""},
 		{0x8000402000000042, false, smemTile{start: 1056, stride: 512, span: 64}, ""},
 		{0xc000401000000000, false, smemTile{stride: 256, span: 32}, ""},
 		{0x0000400800080000, false, smemTile{leading: 128, stride: 128}, ""},
-		{0x2000404002000000, true, smemTile{leading: 8192, stride: 1024, span: 128, wide: true, across: true}, ""},
+		{0x2000404002000000, true, smemTile{leading: 8192, stride: 1024, span: 128, atoms32: true, mnMajor: true}, ""},
 		{0x2000404002000000, false, smemTile{}, "MN-major"},
 		{0x4000004000000000, false, smemTile{}, "bits 46 to 48"},
 		{0x4002404000000000, false, smemTile{}, "base offset"},
@@ -710,7 +710,7 @@ V:
 	if _, err := m.Run(t.Context(), "k", mem, []Arg{tm.Encode(), le64(out)}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	tile := smemTile{leading: 2048, stride: 512, span: 128, wide: true, across: true}
+	tile := smemTile{leading: 2048, stride: 512, span: 128, atoms32: true, mnMajor: true}
 	for k := range 16 {
 		for mn := range 32 {
 			x := float64(math.Float32frombits(uint32(readBytes(global, 4*(32*k+mn), 4))))

@@ -125,12 +125,12 @@ type tensorCopy struct {
 }
 
 func (c *tensorCopy) run(w *warp, lane int) {
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	shared, global := &c.op.dst, &c.op.src
 	if !c.op.onMbar {
 		shared, global = global, shared
 	}
-	desc := w.locateSpan(spGeneric, w.laneAddress(c.in, global, lane), mapBytes, mapAlign, lane, "tensor map")
+	desc := w.locateSpan(spGeneric, w.laneAddress(c.in, global, lane), tensormapBytes, mapAlign, lane, "tensor map")
 	c.readMap(w, desc, lane)
 	for i := range c.coords {
 		o := c.in.src[c.first+i]
@@ -145,7 +145,7 @@ func (c *tensorCopy) run(w *warp, lane int) {
 	c.transfer = w.transfer(c.in, c.op, lane)
 	addr := w.laneAddress(c.in, shared, lane)
 	if addr%128 != 0 && addr%16 == 0 {
-		w.objection(Misaligned, lane, addr, "the box of a tensor copy lies at %#x of shared memory, which is no multiple of 128", addr)
+		w.faultOrNote(Misaligned, lane, addr, "the box of a tensor copy lies at %#x of shared memory, which is no multiple of 128", addr)
 	}
 	n := c.m.boxBytes()
 	if c.op.mode == fourRows {
@@ -153,25 +153,25 @@ func (c *tensorCopy) run(w *warp, lane int) {
 	}
 	for _, x := range c.targets {
 		box := w.locateSpan(shared.space, x.peer(addr), n, 16, lane, "the box of a tensor copy")
-		c.begin(x, n)
-		c.note(desc)
+		c.issue(x, n)
+		c.recordMapRead(desc)
 		c.rows(box)
 	}
 }
 
 // readMap decodes the map.
 func (c *tensorCopy) readMap(w *warp, desc span, lane int) {
-	addr := desc.r.generic(desc.at)
+	addr := desc.r.genericAddr(desc.at)
 	if desc.r.space == spShared {
 		w.fail(Invalid, 1<<lane, addr, "a tensor map in shared memory")
 	}
-	for k := 0; k < mapBytes; k += 8 {
+	for k := 0; k < tensormapBytes; k += 8 {
 		if u := desc.r.readUndef(desc.at+k, 8); u != 0 {
 			w.fail(Undefined, 1<<lane, addr, "byte %d of the tensor map has never been written", k)
 		}
 	}
 	var err error
-	if c.m, err = decodeMap(desc.r.data[desc.at : desc.at+mapBytes]); err != nil {
+	if c.m, err = decodeMap(desc.r.data[desc.at : desc.at+tensormapBytes]); err != nil {
 		w.fail(Invalid, 1<<lane, addr, "%v", err)
 	}
 	if c.m.Rank != c.op.rank {
@@ -188,11 +188,11 @@ func (c *tensorCopy) readMap(w *warp, desc span, lane int) {
 	}
 }
 
-// note is the access to the map itself, through the proxy of tensor maps.
-func (c *tensorCopy) note(desc span) {
+// recordMapRead is the access to the map itself, through the proxy of tensor maps.
+func (c *tensorCopy) recordMapRead(desc span) {
 	a := *c.reads
-	a.proxy = mapAcquired
-	a.read(desc.r, desc.at, mapBytes)
+	a.proxy = tensormapAcquired
+	a.read(desc.r, desc.at, tensormapBytes)
 }
 
 // rows copies the rows of the box, runs of elements that are neighbours in global memory, one after the other.
@@ -241,8 +241,8 @@ func (c *tensorCopy) pixelRows(f func(x [5]int64)) {
 	last := c.m.Rank - 1 // dimension N
 	base := c.at
 	for i := 1; i < last; i++ {
-		if lower, upper := c.m.corners(i); base[i] < lower || base[i] > upper {
-			c.w.objection(Invalid, c.lane, 0, "coordinate %d of dimension %d lies outside of the bounding box, %d to %d", base[i], i, lower, upper)
+		if lower, upper := c.m.boundingBox(i); base[i] < lower || base[i] > upper {
+			c.w.faultOrNote(Invalid, c.lane, 0, "coordinate %d of dimension %d lies outside of the bounding box, %d to %d", base[i], i, lower, upper)
 		}
 	}
 	for range c.m.Pixels {
@@ -253,7 +253,7 @@ func (c *tensorCopy) pixelRows(f func(x [5]int64)) {
 		f(x)
 		i := 1
 		for ; i < last; i++ {
-			lower, upper := c.m.corners(i)
+			lower, upper := c.m.boundingBox(i)
 			if base[i] += int64(c.m.Steps[i]); base[i] <= upper {
 				break
 			}
@@ -293,7 +293,7 @@ func (c *tensorCopy) row(box span, at int, x [5]int64, data, undef []byte) {
 // pieces visits the 16-byte pieces of a row in shared memory.
 func (c *tensorCopy) pieces(box span, at, n int, f func(k, at int)) {
 	for k := 0; k < n; k += 16 {
-		f(k, c.m.place(box.at+at+k))
+		f(k, c.m.swizzled(box.at+at+k))
 	}
 }
 

@@ -28,8 +28,8 @@ type TensorMap struct {
 
 // mapBytes is the size of a tensor map, mapAlign its alignment.
 const (
-	mapBytes = 128
-	mapAlign = 64
+	tensormapBytes = 128
+	mapAlign       = 64
 )
 
 // mapTypes are the element types by their number in tensormap.replace.
@@ -57,7 +57,7 @@ var mapFields = map[string]mapField{
 
 // Encode gives the 128 bytes.
 func (m *TensorMap) Encode() []byte {
-	b := make([]byte, mapBytes)
+	b := make([]byte, tensormapBytes)
 	binary.LittleEndian.PutUint64(b[atAddress:], m.Address)
 	for i, s := range m.Strides {
 		binary.LittleEndian.PutUint64(b[atStrides+8*i:], s)
@@ -139,8 +139,8 @@ func (m *TensorMap) check() error {
 
 func (m *TensorMap) elem() typ { return types[mapTypes[m.Type]] }
 
-// place gives the address in shared memory of a piece of 16 bytes: its swizzle exchanges atoms of 16 bytes, or of 32.
-func (m *TensorMap) place(a int) int {
+// swizzled gives the address in shared memory of a piece of 16 bytes: its swizzle exchanges atoms of 16 bytes, or of 32.
+func (m *TensorMap) swizzled(a int) int {
 	if m.Atomicity == 1 {
 		return swizzleWide(a)
 	}
@@ -160,8 +160,8 @@ func (m *TensorMap) counts() (n [5]int) {
 	return n
 }
 
-// corners are the first and the last place of the bounding box of .im2col in dimension i, of W, H and D.
-func (m *TensorMap) corners(i int) (lower, upper int64) {
+// boundingBox are the first and the last place of the bounding box of .im2col in dimension i, of W, H and D.
+func (m *TensorMap) boundingBox(i int) (lower, upper int64) {
 	return int64(m.Lower[i-1]), int64(m.Dims[i]) - 1 + int64(m.Upper[i-1])
 }
 
@@ -192,7 +192,7 @@ func (m *TensorMap) fill() uint64 {
 // decodeTensormap: tensormap.replace and tensormap.cp_fenceproxy (sections 9.7.9.28 and 9.7.13.16).
 func decodeTensormap(d *decoder) {
 	d.needsProxies()
-	d.c.prog.speaks = true
+	d.c.prog.communicates = true
 	switch {
 	case d.flag("replace"):
 		d.tensormapReplace()
@@ -212,7 +212,7 @@ func (d *decoder) tensormapReplace() {
 			f = x
 		}
 	}
-	op := &memOp{space: d.decodeSpace(), elem: mapBytes, n: 1}
+	op := &memOp{space: d.decodeSpace(), elem: tensormapBytes, n: 1}
 	wide := d.flag("b64")
 	if f.size == 0 || !d.flag("b1024") || !wide && !d.flag("b32") || wide != (f.size == 8) {
 		d.fail("this form of tensormap.replace")
@@ -238,20 +238,20 @@ func (d *decoder) tensormapReplace() {
 			if f.most > 0 && v&widthMask(32) > uint64(f.most) {
 				w.fail(Invalid, 1<<i, addr[i], "the value %d of a tensor map's field is above %d", v, f.most)
 			}
-			to := w.locateSpan(op.space, addr[i], mapBytes, mapAlign, i, "tensor map")
-			w.noteMap(to, i, true)
+			to := w.locateSpan(op.space, addr[i], tensormapBytes, mapAlign, i, "tensor map")
+			w.recordMap(to, i, true)
 			to.r.write(to.at+at, f.size, v, 0)
 			to.r.write(to.at+atMagic, 8, mapMagic, 0)
 		})
 	}
 }
 
-// noteMap is the access of a thread to all bytes of a map, as the generic proxy.
-func (w *warp) noteMap(s span, lane int, write bool) {
+// recordMap is the access of a thread to all bytes of a map, as the generic proxy.
+func (w *warp) recordMap(s span, lane int, write bool) {
 	for k := 0; k < s.n; k += 16 {
-		w.noteRead(s.r, s.at+k, 16, lane, weak)
+		w.recordRead(s.r, s.at+k, 16, lane, weak)
 		if write {
-			w.noteWrite(s.r, s.at+k, 16, lane, weak, false)
+			w.recordWrite(s.r, s.at+k, 16, lane, weak, false)
 		}
 	}
 }
@@ -267,27 +267,27 @@ func (d *decoder) tensormapCopy() {
 	}
 	d.oneOf("cta", "cluster", "gpu", "sys")
 	args := d.st.args
-	if len(args) != 3 || args[2].kind != argInt || args[2].val != mapBytes {
+	if len(args) != 3 || args[2].kind != argInt || args[2].val != tensormapBytes {
 		d.fail("a size of 128 expected")
 		return
 	}
-	dst, src := &memOp{space: spGlobal, elem: mapBytes, n: 1}, &memOp{space: spShared, elem: mapBytes, n: 1}
+	dst, src := &memOp{space: spGlobal, elem: tensormapBytes, n: 1}, &memOp{space: spShared, elem: tensormapBytes, n: 1}
 	d.address(&args[0], dst)
 	d.address(&args[1], src)
-	d.whole(func(w *warp, in *inst, m uint32) {
-		w.launch.event = w.launch.stats.warpInstrs
+	d.warpWide(func(w *warp, in *inst, m uint32) {
+		w.launch.lastProgress = w.launch.stats.warpInstrs
 		w.uniform(in.src[dst.addr], m, "address")
 		w.uniform(in.src[src.addr], m, "address")
-		from := w.locateSpan(spShared, w.laneAddress(in, src, 0), mapBytes, mapAlign, 0, "tensor map")
-		to := w.locateSpan(spGlobal, w.laneAddress(in, dst, 0), mapBytes, mapAlign, 0, "tensor map")
-		w.together()
-		w.noteMap(from, 0, false)
-		for k := 0; k < mapBytes; k += 16 {
-			w.noteWrite(to.r, to.at+k, 16, 0, weak, bytesEqual(to.r, to.at+k, from.r.data[from.at+k:][:16]))
+		from := w.locateSpan(spShared, w.laneAddress(in, src, 0), tensormapBytes, mapAlign, 0, "tensor map")
+		to := w.locateSpan(spGlobal, w.laneAddress(in, dst, 0), tensormapBytes, mapAlign, 0, "tensor map")
+		w.syncWarp()
+		w.recordMap(from, 0, false)
+		for k := 0; k < tensormapBytes; k += 16 {
+			w.recordWrite(to.r, to.at+k, 16, 0, weak, bytesEqual(to.r, to.at+k, from.r.data[from.at+k:][:16]))
 		}
-		for k := 0; k < mapBytes; k += 8 {
+		for k := 0; k < tensormapBytes; k += 8 {
 			to.r.write(to.at+k, 8, from.r.read(from.at+k, 8), from.r.readUndef(from.at+k, 8))
 		}
-		w.raise(w.live, happened, mapReleased)
+		w.raiseVisibility(w.live, happened, tensormapReleased)
 	})
 }

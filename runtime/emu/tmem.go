@@ -11,7 +11,7 @@ const (
 	tmemLanes   = 128
 	tmemColumns = 512
 	tmemUnit    = 32 // columns are allocated in powers of two of at least this many
-	tmemGranule = 16 // lanes whose accesses are followed together
+	tmemGranule = 16 // lanes that share a shadow cell
 )
 
 // tmem is the tensor memory of a CTA, there from its first alloc on.
@@ -19,19 +19,19 @@ type tmem struct {
 	data, undef  []uint32 // by lane*512 + column
 	cells        []tmemCell
 	allocs       []tmemAlloc
-	freed        [tmemColumns / tmemUnit]int32 // place+1 of the last dealloc of a unit
-	smallest     int                           // columns of the last alloc: none may be larger
+	freed        [tmemColumns / tmemUnit]int32 // 1 + pc of the last dealloc of each unit
+	lastSize     int                           // columns of the last alloc: none may be larger
 	relinquished bool
 	group        int     // .cta_group of the kernel, 0: not known yet
-	waiting      []*warp // at an alloc that has no room
-	asked        int     // .cta_group::2: columns that a warp waits for until the other CTA asks too
-	granted      []int   // and where they are, once it has
+	waiting      []*warp // warps blocked at an alloc
+	wanted       int     // .cta_group::2: columns that a warp here asks for, until the other CTA of the pair asks too
+	granted      []int   // first column of each joint allocation that a warp here has not returned from yet
 }
 
-// tmemAlloc is an allocation of n columns from col on, made at a place of the program.
+// tmemAlloc is an allocation of n columns from col on, with the pc that made it.
 type tmemAlloc struct {
 	col, n int
-	place  int32
+	pc     int32
 }
 
 // tmemCell holds the last accesses of a granule of lanes of a column.
@@ -40,14 +40,14 @@ type tmemCell struct {
 	reads []tmemAccess // since then, one of each agent
 }
 
-// tmemAccess is an access: who made it, where, and as what.
+// tmemAccess is an access: who made it, where in the program, and what kind it is.
 type tmemAccess struct {
-	by    rec
-	place int32
-	what  tmemUse
+	stamp accessStamp
+	pc    int32
+	use   tmemUse
 }
 
-// tmemUse says what orders an access with its neighbours in the pipe of its thread.
+// tmemUse says what kind of access it is, for the order in the tcgen05 pipeline of its thread.
 type tmemUse struct {
 	class tmemClass
 	acc   uint32 // of a mma that uses its accumulator: the address
@@ -71,7 +71,8 @@ var tmemNames = [...]string{"tcgen05.ld", "tcgen05.st", "tcgen05.mma", "tcgen05.
 
 func (u tmemUse) String() string { return tmemNames[u.class] }
 
-// pipelined tells whether the pipe of one thread executes a before b (section 9.7.16.6.2).
+// pipelined tells whether a is implicitly ordered before b, both issued by one thread (pipelined instructions, section
+// 9.7.16.6.2).
 func pipelined(a, b tmemUse) bool {
 	isMma := func(u tmemUse) bool { return u.class == useMma || u.class == useMmaAccum }
 	switch {
@@ -87,7 +88,7 @@ func pipelined(a, b tmemUse) bool {
 
 func newTmem() *tmem {
 	t := &tmem{data: make([]uint32, tmemLanes*tmemColumns), undef: make([]uint32, tmemLanes*tmemColumns),
-		cells: make([]tmemCell, tmemLanes/tmemGranule*tmemColumns), smallest: tmemColumns}
+		cells: make([]tmemCell, tmemLanes/tmemGranule*tmemColumns), lastSize: tmemColumns}
 	for i := range t.undef {
 		t.undef[i] = ^uint32(0)
 	}
@@ -114,8 +115,8 @@ func (t *tmem) holds(col int) bool {
 	return t != nil && slices.ContainsFunc(t.allocs, func(a tmemAlloc) bool { return a.col <= col && col < a.col+a.n })
 }
 
-// tmemUsed checks that a piece of the memory of a CTA lies in allocated columns.
-func (w *warp) tmemUsed(cta *cta, r tmemRect, what string, lane int) *tmem {
+// checkTmemAllocated checks that a rectangle lies in allocated columns of the tensor memory of a CTA.
+func (w *warp) checkTmemAllocated(cta *cta, r tmemRect, what string, lane int) *tmem {
 	t := cta.tmem
 	addr := tmemBits(r.lane, r.col)
 	if r.lane+r.lanes > tmemLanes {
@@ -132,7 +133,7 @@ func (w *warp) tmemUsed(cta *cta, r tmemRect, what string, lane int) *tmem {
 		case t != nil && len(t.allocs) > 0:
 			why = "allocated are"
 			for _, a := range t.allocs {
-				why += fmt.Sprintf(" %d to %d (line %d)", a.col, a.col+a.n-1, w.prog.code[a.place].line)
+				why += fmt.Sprintf(" %d to %d (line %d)", a.col, a.col+a.n-1, w.prog.code[a.pc].line)
 			}
 		}
 		w.fail(TensorMemory, 1<<lane, addr, "%s touches %s, but column %d is not allocated: %s", what, r, c, why)
@@ -150,15 +151,15 @@ func (t *tmem) each(r tmemRect, f func(c *tmemCell)) {
 	}
 }
 
-// tmemRead records that an agent reads a piece on behalf of a lane.
+// tmemRead records that an agent reads a rectangle on behalf of a lane.
 func (w *warp) tmemRead(t *tmem, r tmemRect, a tmemAccess, lane int) {
 	if w.launch.opt.Checks.NoRaces {
 		return
 	}
 	t.each(r, func(c *tmemCell) {
-		w.tmemOrdered(r, c.w, a, lane, "read", "write")
+		w.checkTmemOrder(r, c.w, a, lane, "read", "write")
 		for i := range c.reads {
-			if o := c.reads[i].by; o&^recTime == a.by&^recTime || w.ordered(lane, o) {
+			if o := c.reads[i].stamp; o&^stampEpoch == a.stamp&^stampEpoch || w.happenedBefore(lane, o) {
 				c.reads[i] = a
 				return
 			}
@@ -167,44 +168,44 @@ func (w *warp) tmemRead(t *tmem, r tmemRect, a tmemAccess, lane int) {
 	})
 }
 
-// tmemWrite records that an agent writes a piece.
+// tmemWrite records that an agent writes a rectangle.
 func (w *warp) tmemWrite(t *tmem, r tmemRect, a tmemAccess, lane int) {
 	if w.launch.opt.Checks.NoRaces {
 		return
 	}
 	t.each(r, func(c *tmemCell) {
-		w.tmemOrdered(r, c.w, a, lane, "write", "write")
+		w.checkTmemOrder(r, c.w, a, lane, "write", "write")
 		for _, x := range c.reads {
-			w.tmemOrdered(r, x, a, lane, "write", "read")
+			w.checkTmemOrder(r, x, a, lane, "write", "read")
 		}
 		c.reads = c.reads[:0]
 		c.w = a
 	})
 }
 
-// tmemOrdered reports an access that nothing orders after an earlier one: neither the pipe of the thread, nor a
-// wait for what is in flight, nor a barrier.
-func (w *warp) tmemOrdered(r tmemRect, old, now tmemAccess, lane int, a, b string) {
-	if old.by == 0 || w.ordered(lane, old.by) {
+// checkTmemOrder reports an access that is not ordered after an earlier one: neither by the pipeline of the thread, nor by a
+// wait, nor by synchronisation.
+func (w *warp) checkTmemOrder(r tmemRect, old, now tmemAccess, lane int, a, b string) {
+	if old.stamp == 0 || w.happenedBefore(lane, old.stamp) {
 		return
 	}
-	if old.by&^recTime == now.by&^recTime && pipelined(old.what, now.what) {
+	if old.stamp&^stampEpoch == now.stamp&^stampEpoch && pipelined(old.use, now.use) {
 		return
 	}
 	k, why := Race, "is not ordered after"
-	switch kind, _ := w.launch.kindOf(old.by); kind {
-	case agTensor:
+	switch kind, _ := w.launch.kindOf(old.stamp); kind {
+	case agentTcgen05:
 		k, why = AsyncPending, "does not wait for the commit of"
-	case agTmemLd:
+	case agentTcgenLd:
 		k, why = AsyncPending, "does not wait by tcgen05.wait::ld for"
-	case agTmemSt:
+	case agentTcgenSt:
 		k, why = AsyncPending, "does not wait by tcgen05.wait::st for"
 	}
-	rep := w.report(k, lane, tmemBits(r.lane, r.col), "%s of %s by %s %s the %s by the %s of %s at line %d: %s", a, r, now.what, why, b,
-		old.what, w.launch.threadName(old.by), w.prog.code[old.place].line, oneLine(w.prog.code[old.place].text))
-	// The pipe of a thread is known to execute a cp after the products before it, though the ISA does not say so.
-	if w.launch.opt.Foreign && now.by&^recTime == old.by&^recTime && now.what.class == useCp && old.what.class == useMma {
-		if !w.launch.again(int32(rep.Line), k) {
+	rep := w.report(k, lane, tmemBits(r.lane, r.col), "%s of %s by %s %s the %s by the %s of %s at line %d: %s", a, r, now.use, why, b,
+		old.use, w.launch.threadName(old.stamp), w.prog.code[old.pc].line, oneLine(w.prog.code[old.pc].text))
+	// The hardware executes a cp after earlier mma of the same thread, though the ISA does not guarantee it.
+	if w.launch.opt.Foreign && now.stamp&^stampEpoch == old.stamp&^stampEpoch && now.use.class == useCp && old.use.class == useMma {
+		if !w.launch.countRepeat(int32(rep.Line), k) {
 			w.launch.note(rep)
 		}
 		return
@@ -221,7 +222,7 @@ func (w *warp) tmemAlloc(in *inst, op *memOp, group, n int) bool {
 	if len(t.granted) > 0 {
 		col := t.granted[0]
 		t.granted = t.granted[1:]
-		w.tmemGive(in, op, col)
+		w.storeTmemAddress(in, op, col)
 		return true
 	}
 	switch {
@@ -229,8 +230,8 @@ func (w *warp) tmemAlloc(in *inst, op *memOp, group, n int) bool {
 		w.fail(TensorMemory, fullMask, 0, "%d columns cannot be allocated: a power of two from 32 to 512 is needed", n)
 	case t.relinquished:
 		w.fail(TensorMemory, fullMask, 0, "tcgen05.alloc after the CTA has relinquished its permit to allocate")
-	case n > t.smallest:
-		w.fail(TensorMemory, fullMask, 0, "%d columns are more than the %d of the alloc before", n, t.smallest)
+	case n > t.lastSize:
+		w.fail(TensorMemory, fullMask, 0, "%d columns are more than the %d of the alloc before", n, t.lastSize)
 	}
 	pair := w.pair(group, 0)
 	for _, c := range pair {
@@ -238,27 +239,27 @@ func (w *warp) tmemAlloc(in *inst, op *memOp, group, n int) bool {
 		if o == t {
 			continue
 		}
-		if o.asked == 0 {
-			t.asked = n
+		if o.wanted == 0 {
+			t.wanted = n
 			t.waiting = append(t.waiting, w)
 			w.ready &^= w.live
 			return false
 		}
-		if o.asked != n {
-			w.fail(TensorMemory, fullMask, 0, "%d columns are allocated here, %d by the other CTA of the pair", n, o.asked)
+		if o.wanted != n {
+			w.fail(TensorMemory, fullMask, 0, "%d columns are allocated here, %d by the other CTA of the pair", n, o.wanted)
 		}
 	}
 	col := freeColumns(pair, n, w.launch)
 	if col < 0 {
-		t.asked = n
+		t.wanted = n
 		t.waiting = append(t.waiting, w)
 		w.ready &^= w.live
 		return false
 	}
 	for _, c := range pair {
 		o := c.tmem
-		o.asked, o.smallest = 0, n
-		o.allocs = append(o.allocs, tmemAlloc{col, n, w.here})
+		o.wanted, o.lastSize = 0, n
+		o.allocs = append(o.allocs, tmemAlloc{col, n, w.curPC})
 		for lane := range tmemLanes {
 			row := o.undef[lane*tmemColumns+col:][:n]
 			for i := range row {
@@ -270,11 +271,11 @@ func (w *warp) tmemAlloc(in *inst, op *memOp, group, n int) bool {
 			o.wake()
 		}
 	}
-	w.tmemGive(in, op, col)
+	w.storeTmemAddress(in, op, col)
 	return true
 }
 
-// wake lets the warps that wait for room try again.
+// wake makes the warps that wait for columns try again.
 func (t *tmem) wake() {
 	for _, x := range t.waiting {
 		x.ready |= x.live
@@ -282,16 +283,16 @@ func (t *tmem) wake() {
 	t.waiting = t.waiting[:0]
 }
 
-// tmemGive writes the address of an allocation to shared memory.
-func (w *warp) tmemGive(in *inst, op *memOp, col int) {
+// storeTmemAddress writes the address of an allocation to shared memory.
+func (w *warp) storeTmemAddress(in *inst, op *memOp, col int) {
 	addr := w.addresses(in, op, 1)[0]
 	r, at := w.locate(op.space, addr, 4, 0, "tcgen05.alloc")
 	if r.space != spShared {
 		w.fail(Invalid, 1, addr, "tcgen05.alloc writes its address to shared memory only")
 	}
-	w.noteWrite(r, at, 4, 0, weak, false)
+	w.recordWrite(r, at, 4, 0, weak, false)
 	r.write(at, 4, uint64(col), 0)
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 }
 
 // freeColumns finds n columns that are free in all CTAs of a group: the first ones, or the last ones in the reverse schedule, so that a kernel that
@@ -330,15 +331,15 @@ func (w *warp) tmemDealloc(addr uint64, n int) {
 	if i < 0 {
 		w.fail(TensorMemory, fullMask, addr, "tcgen05.dealloc of %d columns at %#x, where no alloc has given that many", n, addr)
 	}
-	a := tmemAccess{w.stamp(0, weak), w.here, tmemUse{class: useDealloc}}
+	a := tmemAccess{w.stamp(0, weak), w.curPC, tmemUse{class: useDealloc}}
 	w.tmemWrite(t, tmemRect{0, tmemLanes, int(addr), n}, a, 0)
 	t.each(tmemRect{0, tmemLanes, int(addr), n}, func(c *tmemCell) { *c = tmemCell{reads: c.reads[:0]} })
 	t.allocs = slices.Delete(t.allocs, i, i+1)
 	for c := int(addr); c < int(addr)+n; c += tmemUnit {
-		t.freed[c/tmemUnit] = w.here + 1
+		t.freed[c/tmemUnit] = w.curPC + 1
 	}
 	t.wake()
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 }
 
 // tmemExit checks that the CTA leaves no allocation behind.
@@ -346,6 +347,6 @@ func (w *warp) tmemExit() {
 	if t := w.cta.tmem; t != nil && len(t.allocs) > 0 {
 		a := t.allocs[0]
 		w.fail(TensorMemory, w.group, uint64(a.col), "the CTA exits without tcgen05.dealloc of columns %d to %d of tensor memory, allocated at line %d",
-			a.col, a.col+a.n-1, w.prog.code[a.place].line)
+			a.col, a.col+a.n-1, w.prog.code[a.pc].line)
 	}
 }

@@ -24,8 +24,8 @@ func (w *warp) ub(o opnd, lane int) uint64 {
 	if o < 0 || w.undef[o]>>lane&1 == 0 {
 		return 0
 	}
-	if w.tensor.busy != nil && w.tensor.busy[o] != 0 {
-		w.notBusy(o, lane)
+	if w.tmemLoads.pending != nil && w.tmemLoads.pending[o] != 0 {
+		w.checkLoadComplete(o, lane)
 		return w.ub(o, lane)
 	}
 	if u := w.ubits[o]; u != nil {
@@ -198,7 +198,7 @@ func (w *warp) needGuard(slot int32, m uint32) {
 		return
 	}
 	if u := w.pundef[slot] & m; u != 0 && !w.launch.opt.Checks.NoUndefined {
-		w.objection(Undefined, firstLane(u), 0, "the guard depends on undefined bits")
+		w.faultOrNote(Undefined, firstLane(u), 0, "the guard depends on undefined bits")
 	}
 }
 

@@ -2,14 +2,14 @@ package emu
 
 import "math"
 
-// warp is 32 threads that share one instruction stream where they can. Every lane has a place; the group
-// that runs is the lanes that stand at the same place, the least one first:
+// warp is 32 threads that share one instruction stream while they are converged. Every lane has a pc; the group that
+// runs is the lanes at the lowest pc:
 //
-//	@p bra L    lanes 0-7 go to L, lanes 8-31 fall through
-//	...         only 8-31 run: their place is less than L
-//	L: ...      the limit of that group: here all run together again
+//	@p bra L    divergence: lanes 0-7 go to L, lanes 8-31 fall through
+//	...         only 8-31 run: their pc is less than L
+//	L: ...      the limit of that group: here all lanes reconverge
 //
-// A group that keeps others waiting for long (a spin loop) lets them run for a while.
+// A group that starves others for long (a spin loop) lets them run for a while.
 type warp struct {
 	launch *launch
 	cta    *cta
@@ -29,32 +29,32 @@ type warp struct {
 	addrs  vec
 	trash  vec
 
-	pc     [32]int32 // places of the lanes that do not run now
-	ret    [][32]int32
-	live   uint32 // lanes that have not exited
-	ready  uint32 // live lanes that do not wait
-	parked uint32 // lanes that wait for others of the warp at a .sync instruction
-	group  uint32 // lanes of the last group
-	kept   int    // instructions for which groups kept other ready lanes waiting
-	saw    vec    // what each lane saw by its last atomic operation
-	here   int32  // place of the instruction being executed
-	yield  bool   // nanosleep, a failed try_wait: let others run
+	pc         [32]int32 // of the lanes outside the running group
+	ret        [][32]int32
+	live       uint32 // lanes that have not exited
+	ready      uint32 // live lanes that do not wait
+	parked     uint32 // lanes that wait for others of the warp at a .sync instruction
+	group      uint32 // lanes of the last group
+	starvation int    // instructions for which ready lanes of other groups have not run
+	lastAtomic vec    // value that the last atomic operation of each lane read
+	curPC      int32  // of the instruction being executed
+	yield      bool   // nanosleep, a failed try_wait: let others run
 
-	local  *region    // of all lanes, one after the other
-	last   *region    // the global allocation used last
-	work   []laneWork // by agentKind
-	tensor tensorState
-	inits  [32]*knowledge // what each lane knew at its last fence.mbarrier_init
+	local          *region     // of all lanes, one after the other
+	lastGlobal     *region     // the global allocation accessed last
+	agents         []agentWork // by agentKind
+	tmemLoads      tmemLoads
+	mbarInitClocks [32]*sparseClock // clock of each lane at its last fence.mbarrier_init
 	clockState
 
-	matrix    matrixState
-	registers int     // a thread
-	wants     int     // registers that setmaxnreg waits for
-	exitAt    int32   // place of the last exit
-	stalled   *stall  // the mbarrier wait that failed last
-	spun      int     // 1 + the round of it
-	clusterAt [32]int // 1 + the phase of the cluster barrier in which a lane has arrived and not waited yet, or clusterIdle
-	observed  bool    // a lane has seen asynchronous work to be done since the warp was together
+	wgmmas        wgmmaState
+	registers     int     // a thread
+	wantedRegs    int     // registers a thread that a blocked setmaxnreg asks for
+	exitAt        int32   // pc of the last exit
+	stalled       *stall  // the mbarrier test that failed last
+	stalledRound  int     // 1 + its scheduler round
+	clusterAt     [32]int // 1 + the phase of the cluster barrier in which a lane has arrived and not waited yet, or clusterIdle
+	sawCompletion bool    // a lane has observed a completion since the last syncWarp
 
 	parkMask [32]uint32 // member mask of a parked lane
 	atBar    uint32     // parked lanes that stand at a bar.warp.sync
@@ -63,17 +63,17 @@ type warp struct {
 
 const noLimit = math.MaxInt32
 
-// burst is how long a group may keep other ready lanes of its warp waiting, in instructions. A strong
-// access by which lanes may poll, a load or an atomic operation that changes nothing, counts as poll of them.
+// burst is for how many instructions a group may starve other ready lanes of its warp. A strong access that may
+// be polling, a load or an atomic operation that changes nothing, counts as pollCost of them.
 const (
-	burst = 4096
-	poll  = burst / 8
+	burst    = 4096
+	pollCost = burst / 8
 )
 
-// polls notes that the running group may be waiting for lanes that it keeps waiting. Where there are none it keeps nobody.
-func (w *warp) polls() {
+// notePolling notes that the running group may be polling for something that lanes it starves will do.
+func (w *warp) notePolling() {
 	if w.ready&^w.group != 0 {
-		w.kept += poll
+		w.starvation += pollCost
 	}
 }
 
@@ -85,7 +85,7 @@ func (w *warp) src(o opnd) *vec {
 	return &w.consts[^o]
 }
 
-// dst gives the lanes of a destination, a waste register for "_".
+// dst gives the lanes of a destination; for the sink "_", a register that nothing reads.
 func (w *warp) dst(o opnd) *vec {
 	if o >= 0 {
 		return &w.regs[o]
@@ -151,19 +151,19 @@ func (w *warp) run(n int) int {
 		before := left
 		left = w.runGroup(left)
 		if w.ready&^w.group != 0 {
-			w.kept += before - left
+			w.starvation += before - left
 		} else {
-			w.kept = 0
+			w.starvation = 0
 		}
 	}
 	return n - left
 }
 
-// pick chooses the next group: its lanes, its place, and the place where it meets others.
-func (w *warp) pick() (m uint32, pc, limit int32) {
+// pickGroup chooses the next group: its lanes, its pc, and the next higher pc of other lanes, where it reconverges with them.
+func (w *warp) pickGroup() (m uint32, pc, limit int32) {
 	c := w.ready
-	if w.kept >= burst {
-		w.kept = 0
+	if w.starvation >= burst {
+		w.starvation = 0
 		if c&^w.group != 0 {
 			c &^= w.group
 		}
@@ -188,8 +188,8 @@ func (w *warp) pick() (m uint32, pc, limit int32) {
 	return m, pc, limit
 }
 
-// spread writes the place of the running lanes back.
-func (w *warp) spread(m uint32, pc int32) {
+// setPC sets the pc of the lanes of m.
+func (w *warp) setPC(m uint32, pc int32) {
 	if m == fullMask {
 		for i := range w.pc {
 			w.pc[i] = pc
@@ -203,24 +203,24 @@ func (w *warp) spread(m uint32, pc int32) {
 	}
 }
 
-// runGroup executes one group until it meets others, splits, waits or has used its share.
+// runGroup executes one group until it reconverges with others, diverges, blocks or has used its share.
 func (w *warp) runGroup(left int) int {
-	m, pc, limit := w.pick()
+	m, pc, limit := w.pickGroup()
 	stop := 0
 	others := w.ready &^ m
 	if others != 0 {
-		stop = max(0, left-max(1, burst-w.kept))
+		stop = max(0, left-max(1, burst-w.starvation))
 	}
 	code := w.prog.code
 	st := &w.launch.stats
 	for left > stop {
 		if pc >= limit {
-			w.spread(m, pc)
-			w.kept = 0
+			w.setPC(m, pc)
+			w.starvation = 0
 			return left
 		}
 		in := &code[pc]
-		w.here = pc
+		w.curPC = pc
 		left--
 		run := m
 		if in.guard >= 0 {
@@ -234,8 +234,8 @@ func (w *warp) runGroup(left int) int {
 			run &= p
 		}
 		st.count(in, m, run)
-		if in.touch && run != 0 {
-			w.touch(in)
+		if in.touchesPinned && run != 0 {
+			w.touchPinned(in)
 		}
 		switch in.kind {
 		case kVec:
@@ -258,17 +258,17 @@ func (w *warp) runGroup(left int) int {
 			}
 		}
 	}
-	w.spread(m, pc)
+	w.setPC(m, pc)
 	return left
 }
 
-// branch takes the lanes of run to a target, of the group m at pc, and returns where the group goes on; -1 when it parts, or others go
-// on first.
+// branch takes the lanes run of the group m at pc to a target. It returns the pc of the group, or -1 when it diverges or others run
+// first.
 func (w *warp) branch(in *inst, m, run uint32, pc int32, others uint32) int32 {
 	if in.flow == nil { // bra
 		if run == m {
-			if w.kept >= burst && others != 0 {
-				w.spread(m, in.target)
+			if w.starvation >= burst && others != 0 {
+				w.setPC(m, in.target)
 				return -1
 			}
 			return in.target
@@ -277,9 +277,9 @@ func (w *warp) branch(in *inst, m, run uint32, pc int32, others uint32) int32 {
 			return pc + 1
 		}
 	}
-	w.spread(m, pc+1)
+	w.setPC(m, pc+1)
 	if in.flow == nil {
-		w.spread(run, in.target)
+		w.setPC(run, in.target)
 	} else if run != 0 {
 		in.flow(w, in, run)
 	}
@@ -289,40 +289,40 @@ func (w *warp) branch(in *inst, m, run uint32, pc int32, others uint32) int32 {
 // synchronize is branch for an instruction at which lanes may have to wait.
 func (w *warp) synchronize(in *inst, m, run uint32, pc int32, others uint32) int32 {
 	if run != 0 {
-		w.spread(m, pc+1)
-		w.spread(run, pc)
+		w.setPC(m, pc+1)
+		w.setPC(run, pc)
 		if !in.sync(w, in, run) {
 			return -1
 		}
 		if run != m || w.ready != others|m {
-			w.spread(run, pc+1)
+			w.setPC(run, pc+1)
 			return -1
 		}
 	}
 	if w.yield {
-		w.spread(m, pc+1)
+		w.setPC(m, pc+1)
 		return -1
 	}
 	return pc + 1
 }
 
-// behind tells whether lanes that can run stand before this place: they may still come to it, so an
-// instruction that needs the whole warp waits for them instead of reporting that they are missing.
-func (w *warp) behind() bool {
+// othersBehind tells whether ready lanes have a lower pc: they may still reconverge here, so an instruction
+// that needs the whole warp waits for them instead of reporting divergence.
+func (w *warp) othersBehind() bool {
 	for i, p := range w.pc {
-		if w.ready>>i&1 != 0 && p < w.here {
+		if w.ready>>i&1 != 0 && p < w.curPC {
 			return true
 		}
 	}
 	return false
 }
 
-// whole makes an instruction of f that the whole warp must execute together.
-func (d *decoder) whole(f func(w *warp, in *inst, m uint32)) {
+// warpWide makes an instruction of f that the whole warp must execute converged (.aligned).
+func (d *decoder) warpWide(f func(w *warp, in *inst, m uint32)) {
 	d.in.kind = kSync
 	d.in.sync = func(w *warp, in *inst, m uint32) bool {
 		if m != fullMask {
-			if w.behind() {
+			if w.othersBehind() {
 				return false
 			}
 			w.fail(Divergence, ^m, 0, "%s is executed by lanes %#08x only", splitDots(d.base)[0], m)

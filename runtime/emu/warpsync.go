@@ -16,7 +16,7 @@ func (w *warp) rendezvous(in *inst, mask opnd, m uint32, anywhere bool) (uint32,
 	}
 	here := uint32(0)
 	lanes(w.parked&^m, func(i int) {
-		if w.parkMask[i] == member && (w.pc[i] == w.here || anywhere && w.atBar>>i&1 != 0) {
+		if w.parkMask[i] == member && (w.pc[i] == w.curPC || anywhere && w.atBar>>i&1 != 0) {
 			here |= 1 << i
 		}
 	})
@@ -45,7 +45,7 @@ func decodeBarWarp(d *decoder) {
 	d.in.sync = func(w *warp, in *inst, m uint32) bool {
 		all, ok := w.rendezvous(in, in.src[0], m, true)
 		if ok {
-			w.togetherLanes(all)
+			w.syncLanes(all)
 		}
 		return ok
 	}

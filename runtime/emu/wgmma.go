@@ -17,10 +17,10 @@ type wgmmaOp struct {
 	descB      int
 	firstA     int // index in src of the registers of A
 	firstD     int // index in src of D
-	add        int // index in psrc: D is added
+	scaleD     int // index in psrc: D is added
 	negA, negB bool
-	acrossA    bool
-	acrossB    bool
+	mnMajorA   bool
+	mnMajorB   bool
 	sat        bool
 }
 
@@ -35,7 +35,7 @@ var wgmmaShapes = map[string]struct {
 
 // decodeWgmma: wgmma.fence, .commit_group, .wait_group, .mma_async.
 func decodeWgmma(d *decoder) {
-	d.needs(agMatrix)
+	d.needs(agentWgmma)
 	d.needsProxies()
 	verb := d.oneOf("fence", "commit_group", "wait_group", "mma_async")
 	if !d.flag("sync") || !d.flag("aligned") {
@@ -44,12 +44,12 @@ func decodeWgmma(d *decoder) {
 	}
 	switch verb {
 	case "fence":
-		d.whole(func(w *warp, in *inst, m uint32) { w.matrix.fences++ })
+		d.warpWide(func(w *warp, in *inst, m uint32) { w.wgmmas.fences++ })
 	case "commit_group":
-		d.whole(func(w *warp, in *inst, m uint32) { w.matrix.bounds = append(w.matrix.bounds, w.matrix.number) })
+		d.warpWide(func(w *warp, in *inst, m uint32) { w.wgmmas.groupEnds = append(w.wgmmas.groupEnds, w.wgmmas.newest) })
 	case "wait_group":
 		if n, ok := d.number(); ok {
-			d.whole(func(w *warp, in *inst, m uint32) { w.matrixWait(n) })
+			d.warpWide(func(w *warp, in *inst, m uint32) { w.wgmmaWait(n) })
 		}
 	case "mma_async":
 		d.wgmma()
@@ -88,7 +88,7 @@ func (d *decoder) wgmma() {
 	d.wgmmaOperands(op)
 }
 
-// valid holds shape and types against the table.
+// valid checks shape and types against the table.
 func (op *wgmmaOp) valid() bool {
 	s, ok := wgmmaShapes[op.a.named]
 	same := op.a.named == op.b.named || op.a.bits == 8 && op.b.bits == 8 && op.a.isFloat() == op.b.isFloat()
@@ -99,7 +99,7 @@ func (op *wgmmaOp) valid() bool {
 	return ok && same && op.k == s.k && op.n >= 8 && op.n <= 256 && op.n%step == 0 && strings.Contains(" "+s.d+" ", " "+op.d.named+" ")
 }
 
-// perD is the elements of D in a register.
+// perD is the number of elements of D in a register.
 func (op *wgmmaOp) perD() int { return 32 / op.d.bits }
 
 func (d *decoder) wgmmaOperands(op *wgmmaOp) {
@@ -120,7 +120,7 @@ func (d *decoder) wgmmaOperands(op *wgmmaOp) {
 	}
 	op.descB = len(d.in.src)
 	d.srcArg(&args[2], types["b64"])
-	d.in.pins = len(d.in.src) + 1
+	d.in.firstPinned = len(d.in.src) + 1
 	op.firstA = len(d.in.src)
 	if op.inRegs {
 		a := vector(&args[1])
@@ -137,12 +137,12 @@ func (d *decoder) wgmmaOperands(op *wgmmaOp) {
 		d.dstArg(&regs[i])
 		d.srcArg(&regs[i], types["b32"])
 	}
-	op.add = len(d.in.psrc)
+	op.scaleD = len(d.in.psrc)
 	d.predSrc(&args[3])
 	d.wgmmaFlags(op, args[4:])
 	d.in.rule = ruleNone
 	d.in.kind = kSync
-	d.in.sync = func(w *warp, in *inst, m uint32) bool { return w.matrixMeet(in, op, m) }
+	d.in.sync = func(w *warp, in *inst, m uint32) bool { return w.wgmmaRendezvous(in, op, m) }
 }
 
 // wgmmaFlags takes scale-a, scale-b of floats and trans-a, trans-b of 16-bit ones.
@@ -153,9 +153,9 @@ func (d *decoder) wgmmaFlags(op *wgmmaOp, args []arg) {
 	}
 	if op.a.isFloat() && op.a.bits == 16 {
 		if !op.inRegs {
-			to = append(to, &op.acrossA)
+			to = append(to, &op.mnMajorA)
 		}
-		to = append(to, &op.acrossB)
+		to = append(to, &op.mnMajorB)
 	}
 	if len(args) != len(to) {
 		d.fail("wrong number of operands")
@@ -171,43 +171,43 @@ func (d *decoder) wgmmaFlags(op *wgmmaOp, args []arg) {
 	}
 }
 
-// matrixState is what a warp knows of the wgmma of its warpgroup.
-type matrixState struct {
-	number uint32   // of the newest
-	done   uint32   // all up to this one have been waited for
-	bounds []uint32 // numbers at the commits that have not been waited for
-	fences int32
-	regs   []matrixReg // by register slot
+// wgmmaState is the wgmma that a warp has issued with its warpgroup.
+type wgmmaState struct {
+	newest    uint32     // sequence number of the newest
+	completed uint32     // all up to this one have been waited for
+	groupEnds []uint32   // newest at each commit_group that has not been waited for
+	fences    int32      // executed wgmma.fence
+	regs      []wgmmaReg // by register slot
 }
 
-// matrixReg is a register that some wgmma of the program uses.
-type matrixReg struct {
-	number    uint32 // of the newest wgmma that uses it
-	place     int32  // of that
-	touched   int32  // 1 + fences when another instruction touched it last
-	touchedAt int32
+// wgmmaReg is a register that some wgmma of the program uses.
+type wgmmaReg struct {
+	number       uint32 // of the newest wgmma that uses it
+	pc           int32  // of that
+	touchedFence int32  // 1 + fences when another instruction touched it last
+	touchedPC    int32
 }
 
-// warpgroup is where four warps meet.
+// warpgroup is the rendezvous of its four warps.
 type warpgroup struct {
 	waiting []*warp
 }
 
-// matrixWait waits for all groups but the n newest.
-func (w *warp) matrixWait(n int) {
-	x := &w.matrix
-	if len(x.bounds) > n {
-		x.done = x.bounds[len(x.bounds)-n-1]
-		x.bounds = append(x.bounds[:0], x.bounds[len(x.bounds)-n:]...)
+// wgmmaWait is wgmma.wait_group: all groups but the n newest are complete.
+func (w *warp) wgmmaWait(n int) {
+	x := &w.wgmmas
+	if len(x.groupEnds) > n {
+		x.completed = x.groupEnds[len(x.groupEnds)-n-1]
+		x.groupEnds = append(x.groupEnds[:0], x.groupEnds[len(x.groupEnds)-n:]...)
 	}
-	at := int(agMatrix)*w.launch.warpsPerCTA + w.idx&^3
-	w.vc[at] = max(w.vc[at], x.done)
+	at := int(agentWgmma)*w.launch.warpsPerCTA + w.idx&^3
+	w.dense[at] = max(w.dense[at], x.completed)
 }
 
-// matrixMeet waits for the other warps of the warpgroup; the last one computes for all.
-func (w *warp) matrixMeet(in *inst, op *wgmmaOp, m uint32) bool {
+// wgmmaRendezvous waits for the other warps of the warpgroup; the last one computes for all.
+func (w *warp) wgmmaRendezvous(in *inst, op *wgmmaOp, m uint32) bool {
 	if m != fullMask {
-		if w.behind() {
+		if w.othersBehind() {
 			return false
 		}
 		w.fail(Divergence, ^m, 0, "wgmma is executed by lanes %#08x only", m)
@@ -216,9 +216,9 @@ func (w *warp) matrixMeet(in *inst, op *wgmmaOp, m uint32) bool {
 	if first+4 > len(w.cta.warps) {
 		w.fail(Invalid, m, 0, "wgmma needs a warpgroup of 4 warps")
 	}
-	g := &w.cta.groups[w.idx/4]
+	g := &w.cta.warpgroups[w.idx/4]
 	for _, x := range g.waiting {
-		if x.pc[0] != w.here {
+		if x.pc[0] != w.curPC {
 			w.fail(Divergence, m, 0, "a warpgroup executes different wgmma: warp %d stands at line %d: %s",
 				x.idx, w.prog.code[x.pc[0]].line, oneLine(w.prog.code[x.pc[0]].text))
 		}
@@ -227,9 +227,9 @@ func (w *warp) matrixMeet(in *inst, op *wgmmaOp, m uint32) bool {
 		w.ready &^= m
 		return false
 	}
-	w.launch.event = w.launch.stats.warpInstrs
+	w.launch.lastProgress = w.launch.stats.warpInstrs
 	for _, x := range g.waiting {
-		x.here = w.here
+		x.curPC = w.curPC
 	}
 	w.wgmma(in, op, w.cta.warps[first:first+4])
 	for _, x := range g.waiting {
@@ -242,41 +242,41 @@ func (w *warp) matrixMeet(in *inst, op *wgmmaOp, m uint32) bool {
 	return true
 }
 
-// matrixRegs checks the registers of a wgmma and marks them as in use.
-func (w *warp) matrixRegs(in *inst, number uint32) {
-	x := &w.matrix
+// claimWgmmaRegs checks the registers of a wgmma and marks them as in use by it.
+func (w *warp) claimWgmmaRegs(in *inst, number uint32) {
+	x := &w.wgmmas
 	if x.fences == 0 {
-		w.objection(ProxyFence, 0, 0, "wgmma without a wgmma.fence before the first one")
+		w.faultOrNote(ProxyFence, 0, 0, "wgmma without a wgmma.fence before the first one")
 	}
-	for _, o := range in.src[in.pins-1:] {
+	for _, o := range in.src[in.firstPinned-1:] {
 		if o < 0 {
 			continue
 		}
 		r := &x.regs[o]
-		if r.touched == x.fences+1 {
-			w.objection(ProxyFence, 0, 0, "register %s of a wgmma was accessed at line %d (%s), and no wgmma.fence stands between",
-				w.prog.pinned[o], w.prog.code[r.touchedAt].line, oneLine(w.prog.code[r.touchedAt].text))
-			r.touched = 0
+		if r.touchedFence == x.fences+1 {
+			w.faultOrNote(ProxyFence, 0, 0, "register %s of a wgmma was accessed at line %d (%s), and no wgmma.fence stands between",
+				w.prog.pinnedNames[o], w.prog.code[r.touchedPC].line, oneLine(w.prog.code[r.touchedPC].text))
+			r.touchedFence = 0
 		}
-		r.number, r.place = number, w.here
+		r.number, r.pc = number, w.curPC
 	}
-	x.number = number
+	x.newest = number
 }
 
-// touch checks an instruction that accesses registers of some wgmma.
-func (w *warp) touch(in *inst) {
-	x := &w.matrix
+// touchPinned checks an instruction that accesses registers of some wgmma.
+func (w *warp) touchPinned(in *inst) {
+	x := &w.wgmmas
 	for _, list := range [2][]opnd{in.src, in.dst} {
 		for _, o := range list {
-			if o < 0 || w.prog.pinned[o] == "" {
+			if o < 0 || w.prog.pinnedNames[o] == "" {
 				continue
 			}
 			r := &x.regs[o]
-			if r.number > x.done {
+			if r.number > x.completed {
 				w.fail(AsyncPending, fullMask, 0, "register %s is in use by the wgmma of line %d, which has not been waited for: %s",
-					w.prog.pinned[o], w.prog.code[r.place].line, oneLine(w.prog.code[r.place].text))
+					w.prog.pinnedNames[o], w.prog.code[r.pc].line, oneLine(w.prog.code[r.pc].text))
 			}
-			r.touched, r.touchedAt = x.fences+1, w.here
+			r.touchedFence, r.touchedPC = x.fences+1, w.curPC
 		}
 	}
 }

@@ -2,8 +2,8 @@ package emu
 
 import "math/bits"
 
-// matrixWork is room for one wgmma, kept by the CTA.
-type matrixWork struct {
+// wgmmaScratch is room for one wgmma, kept by the CTA.
+type wgmmaScratch struct {
 	a      [64 * 32]float64   // row, k
 	b      [32][32][8]float64 // eight columns, k, column: in the order in which they are multiplied
 	c      [32][16][8]float64 // eight columns, row of a warp, column
@@ -16,7 +16,7 @@ type matrixWork struct {
 }
 
 // operand loads A or B from shared memory. put takes 16 bytes at row r, depth k.
-func (w *warp) operand(desc uint64, across bool, t typ, rows, depth int, a *asyncAccess, bad []bool, work *matrixWork, put func(r, k int, b []byte)) {
+func (w *warp) operand(desc uint64, across bool, t typ, rows, depth int, a *asyncAccess, bad []bool, work *wgmmaScratch, put func(r, k int, b []byte)) {
 	size := max(1, t.bits/8)
 	if t.bits == 1 {
 		depth /= 8
@@ -28,7 +28,7 @@ func (w *warp) operand(desc uint64, across bool, t typ, rows, depth int, a *asyn
 	r := w.cta.shared
 	tile.pieces(rows, depth, func(row, k, at int) {
 		if at+16 > len(r.data) {
-			w.fail(OutOfBounds, fullMask, r.generic(at), "matrix descriptor %#x leads to byte %#x of shared memory (%d bytes)", desc, at, len(r.data))
+			w.fail(OutOfBounds, fullMask, r.genericAddr(at), "matrix descriptor %#x leads to byte %#x of shared memory (%d bytes)", desc, at, len(r.data))
 		}
 		a.read(r, at, 16)
 		if r.readUndef(at, 8)|r.readUndef(at+8, 8) != 0 {
@@ -48,17 +48,17 @@ func (w *warp) operand(desc uint64, across bool, t typ, rows, depth int, a *asyn
 // wgmma computes for the four warps of a warpgroup.
 func (w *warp) wgmma(in *inst, op *wgmmaOp, group []*warp) {
 	w.launch.stats.mma++
-	if w.cta.matrix == nil {
-		w.cta.matrix = new(matrixWork)
+	if w.cta.wgmmaScratch == nil {
+		w.cta.wgmmaScratch = new(wgmmaScratch)
 	}
-	work := w.cta.matrix
+	work := w.cta.wgmmaScratch
 	if work.bad {
 		work.badA, work.badB, work.bad = [64]bool{}, [256]bool{}, false
 	}
 	leader := group[0]
-	stamp := leader.issue(agMatrix, 0)
-	number := leader.work[agMatrix].number
-	access := &asyncAccess{w: w, me: stamp, proxy: asyncProxy, with: group}
+	stamp := leader.issue(agentWgmma, 0)
+	number := leader.agents[agentWgmma].newest
+	access := &asyncAccess{w: w, stamp: stamp, proxy: asyncProxy, issuers: group}
 	desc := func(at int) uint64 {
 		var v uint64
 		for _, x := range group {
@@ -71,21 +71,21 @@ func (w *warp) wgmma(in *inst, op *wgmmaOp, group []*warp) {
 		}
 		return v
 	}
-	add := group[0].uniformPred(in.psrc[op.add])
+	add := group[0].uniformPred(in.psrc[op.scaleD])
 	for _, x := range group {
-		if x.uniformPred(in.psrc[op.add]) != add {
+		if x.uniformPred(in.psrc[op.scaleD]) != add {
 			x.fail(Divergence, fullMask, 0, "scale-d differs between the warps of a warpgroup")
 		}
-		x.matrixRegs(in, number)
+		x.claimWgmmaRegs(in, number)
 	}
 	if op.inRegs {
 		for i, x := range group {
 			x.regsA(in, op, work, i)
 		}
 	} else {
-		w.operand(desc(op.descA), op.acrossA, op.a, 64, op.k, access, work.badA[:], work, work.putter(op.a, true, op.acrossA))
+		w.operand(desc(op.descA), op.mnMajorA, op.a, 64, op.k, access, work.badA[:], work, work.putter(op.a, true, op.mnMajorA))
 	}
-	w.operand(desc(op.descB), op.acrossB, op.b, op.n, op.k, access, work.badB[:], work, work.putter(op.b, false, op.acrossB))
+	w.operand(desc(op.descB), op.mnMajorB, op.b, op.n, op.k, access, work.badB[:], work, work.putter(op.b, false, op.mnMajorB))
 	for i, x := range group {
 		x.wgmmaRows(in, op, work, i, add)
 	}
@@ -102,7 +102,7 @@ func (w *warp) uniformPred(p pref) bool {
 }
 
 // putter decodes the 16 bytes of a piece into the work arrays.
-func (m *matrixWork) putter(t typ, isA, across bool) func(r, k int, b []byte) {
+func (m *wgmmaScratch) putter(t typ, isA, across bool) func(r, k int, b []byte) {
 	switch {
 	case t.bits == 1:
 		words := m.ba[:]
@@ -177,7 +177,7 @@ func pieceDecoder(t typ) func(e *[16]float64, b []byte) int {
 }
 
 // regsA takes the 16 rows of A of a warp from its registers.
-func (w *warp) regsA(in *inst, op *wgmmaOp, work *matrixWork, at int) {
+func (w *warp) regsA(in *inst, op *wgmmaOp, work *wgmmaScratch, at int) {
 	e := elemsOf(op.a)
 	put := work.regPutter(op.a)
 	for i := range 4 {
@@ -185,7 +185,7 @@ func (w *warp) regsA(in *inst, op *wgmmaOp, work *matrixWork, at int) {
 		x := w.src(o)
 		un := w.undefLanes(o)
 		for lane := range 32 {
-			row, k := placeA(lane, i, 0, e)
+			row, k := indexA(lane, i, 0, e)
 			row += 16 * at
 			if un>>lane&1 != 0 && w.ub(o, lane)&widthMask(32) != 0 {
 				work.badA[row], work.bad = true, true
@@ -196,7 +196,7 @@ func (w *warp) regsA(in *inst, op *wgmmaOp, work *matrixWork, at int) {
 }
 
 // regPutter decodes a register of A whose first element has place row, k.
-func (m *matrixWork) regPutter(t typ) func(row, k int, v uint64) {
+func (m *wgmmaScratch) regPutter(t typ) func(row, k int, v uint64) {
 	e, mask := elemsOf(t), widthMask(t.bits)
 	switch {
 	case t.bits == 1:
@@ -227,7 +227,7 @@ func (m *matrixWork) regPutter(t typ) func(row, k int, v uint64) {
 }
 
 // wgmmaRows computes the 16 rows of one warp and puts them into its registers.
-func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *matrixWork, at int, add bool) {
+func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *wgmmaScratch, at int, add bool) {
 	per := op.perD()
 	d := in.src[op.firstD:]
 	bad := work.bad
@@ -246,7 +246,7 @@ func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *matrixWork, at int, add bo
 		op.giveD(work, i*per, w.dst(o))
 		for lane := 0; bad && lane < 32; lane++ {
 			for j := range per {
-				row, col := placeD(at, lane, i*per+j)
+				row, col := indexD(at, lane, i*per+j)
 				if work.badA[row] || work.badB[col] || add && w.ub(d[i], lane)>>(j*op.d.bits)&widthMask(op.d.bits) != 0 {
 					u[lane] |= widthMask(op.d.bits) << (j * op.d.bits)
 				}
@@ -259,8 +259,8 @@ func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *matrixWork, at int, add bo
 	}
 }
 
-// takeD puts the elements of a register of D, of which i is the first, into the sums.
-func (op *wgmmaOp) takeD(work *matrixWork, i int, x *vec, add bool) {
+// loadD puts the elements of a register of D, of which i is the first, into the sums.
+func (op *wgmmaOp) takeD(work *wgmmaScratch, i int, x *vec, add bool) {
 	for j := range op.perD() {
 		rows, col := work.eight(i + j)
 		for g := range rows {
@@ -281,8 +281,8 @@ func (op *wgmmaOp) takeD(work *matrixWork, i int, x *vec, add bool) {
 	}
 }
 
-// giveD takes them out again, rounded.
-func (op *wgmmaOp) giveD(work *matrixWork, i int, v *vec) {
+// storeD takes them out again, rounded.
+func (op *wgmmaOp) giveD(work *wgmmaScratch, i int, v *vec) {
 	for j := range op.perD() {
 		rows, col := work.eight(i + j)
 		for g := range rows {
@@ -306,18 +306,18 @@ func (op *wgmmaOp) giveD(work *matrixWork, i int, v *vec) {
 }
 
 // eight are the rows of c in which element i of the lanes lies, and the column of lane 0 there; lane t of a row is 2t further.
-func (m *matrixWork) eight(i int) (rows *[8][8]float64, col int) {
-	row, col := placeD(0, 0, i)
+func (m *wgmmaScratch) eight(i int) (rows *[8][8]float64, col int) {
+	row, col := indexD(0, 0, i)
 	return (*[8][8]float64)(m.c[col>>3][row:]), col & 1
 }
 
-// placeD is the row and column of element i of a lane of warp w of the warpgroup.
-func placeD(w, lane, i int) (row, col int) {
+// indexD is the row and column of element i of a lane of warp w of the warpgroup.
+func indexD(w, lane, i int) (row, col int) {
 	return 16*w + lane>>2 + 8*(i>>1&1), 8*(i>>2) + 2*(lane&3) + i&1
 }
 
 // rows adds the rows of a warp, from the given one on, of the product to c. Sums of floats are in f64, those of integers exact.
-func (op *wgmmaOp) rows(m *matrixWork, from int) {
+func (op *wgmmaOp) rows(m *wgmmaScratch, from int) {
 	for block := range op.n / 8 {
 		for i := range 16 {
 			c, row := &m.c[block][i], from+i

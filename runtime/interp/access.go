@@ -75,7 +75,7 @@ func (p pointers) each(m *machine, do func(i int, addr uint64) error, skip func(
 	var let *tile
 	if p.mask >= 0 {
 		let = m.tile(p.mask)
-		if err := m.defined(let, "the mask"); err != nil {
+		if err := m.checkDefined(let, "the mask"); err != nil {
 			return err
 		}
 	}
@@ -98,8 +98,9 @@ func (p pointers) each(m *machine, do func(i int, addr uint64) error, skip func(
 	return nil
 }
 
-// undefine makes element i of a loaded tile, which is 0, undefined, unless the options say that padding without a value is zero.
-func (m *machine) undefine(t *tile, i int) {
+// markUnpadded marks element i of a loaded tile, which is 0, as undefined, unless the options say that padding without a value is
+// zero.
+func (m *machine) markUnpadded(t *tile, i int) {
 	if !m.opts.ZeroPadding && !m.opts.AnyUndefined {
 		t.mark(i, undef)
 	}
@@ -118,7 +119,7 @@ func loadPtr(c *compiler, op *ir.Op) (action, error) {
 			return x.read(m, out, i, addr, false)
 		}, func(i int) {
 			if pad < 0 {
-				m.undefine(out, i)
+				m.markUnpadded(out, i)
 				return
 			}
 			t := m.tile(pad)

@@ -7,60 +7,60 @@ import (
 	"tileiras/ir/float"
 )
 
-// combine is an atomic mode for elements of one type.
-type combine struct {
-	do  func(old, arg uint64) uint64
-	sum *float.Format // of sums of floats, whose order may show
+// atomicOp is an atomic mode for elements of one type.
+type atomicOp struct {
+	apply func(old, arg uint64) uint64
+	sum   *float.Format // of sums of floats, whose order may show
 }
 
-// combineOf finds an atomic mode for elements of a type; do is nil when there is none.
-func combineOf(mode def.AtomicMode, elem ir.Type) combine {
+// atomicOpOf finds an atomic mode for elements of a type; apply is nil when there is none.
+func atomicOpOf(mode def.AtomicMode, elem ir.Type) atomicOp {
 	if t, ok := elem.(*ir.FloatType); ok && mode != def.ModeXchg {
 		if mode != def.ModeAddF {
-			return combine{}
+			return atomicOp{}
 		}
-		return combine{func(old, arg uint64) uint64 { return t.Format.Add(old, arg, float.NearestEven) }, t.Format}
+		return atomicOp{func(old, arg uint64) uint64 { return t.Format.Add(old, arg, float.NearestEven) }, t.Format}
 	}
 	w := ir.BitWidth(elem)
 	switch mode {
 	case def.ModeAnd:
-		return combine{do: func(a, b uint64) uint64 { return a & b }}
+		return atomicOp{apply: func(a, b uint64) uint64 { return a & b }}
 	case def.ModeOr:
-		return combine{do: func(a, b uint64) uint64 { return a | b }}
+		return atomicOp{apply: func(a, b uint64) uint64 { return a | b }}
 	case def.ModeXor:
-		return combine{do: func(a, b uint64) uint64 { return a ^ b }}
+		return atomicOp{apply: func(a, b uint64) uint64 { return a ^ b }}
 	case def.ModeAdd:
-		return combine{do: func(a, b uint64) uint64 { return (a + b) & mask(w) }}
+		return atomicOp{apply: func(a, b uint64) uint64 { return (a + b) & mask(w) }}
 	case def.ModeMax:
-		return combine{do: maxi(w, true)}
+		return atomicOp{apply: maxi(w, true)}
 	case def.ModeMin:
-		return combine{do: mini(w, true)}
+		return atomicOp{apply: mini(w, true)}
 	case def.ModeUMax:
-		return combine{do: maxi(w, false)}
+		return atomicOp{apply: maxi(w, false)}
 	case def.ModeUMin:
-		return combine{do: mini(w, false)}
+		return atomicOp{apply: mini(w, false)}
 	case def.ModeXchg:
-		return combine{do: func(_, b uint64) uint64 { return b }}
+		return atomicOp{apply: func(_, b uint64) uint64 { return b }}
 	}
-	return combine{}
+	return atomicOp{}
 }
 
-// atomicSum is what has been added to one place in memory so far, in an order that nobody promises.
+// atomicSum is the additions to one address so far, whose order is not specified.
 type atomicSum struct {
-	reach
+	sumExactness
 	last uint64 // what the additions have left there
 }
 
-// added says whether all that has been added at an address since the last plain store is exact in every order. Where GPUs add f32 in global memory, they
+// sumIsExact says whether all that has been added at an address since the last plain store is exact in every order. Where GPUs add f32 in global memory, they
 // take subnormal numbers for zeros, and make zeros of sums that are some (PTX ISA, "atom", "red", "cp.reduce.async.bulk"); those of memory near the
 // threads, and compilers that add by compare and swap, do not. No partial sum is subnormal if all terms are multiples of the smallest normal number.
-func (mem *Memory) added(addr uint64, f *float.Format, old, arg, sum uint64) bool {
-	if mem.plain {
+func (mem *Memory) sumIsExact(addr uint64, f *float.Format, old, arg, sum uint64) bool {
+	if mem.ignoreInexact {
 		return true
 	}
 	s, ok := mem.sums[addr]
 	if !ok || s.last != old {
-		s = atomicSum{reach: newReach()}
+		s = atomicSum{sumExactness: newSumExactness()}
 		s.add(f.Decode(old))
 	}
 	s.add(f.Decode(arg))
@@ -69,8 +69,8 @@ func (mem *Memory) added(addr uint64, f *float.Format, old, arg, sum uint64) boo
 	return s.exact(f) && (f != float.F32 || s.low >= 1-f.Bias())
 }
 
-// update replaces the value at a place by what combine makes of it and element i of a tile, and returns the old value.
-func (x *access) update(m *machine, f combine, arg *tile, i int, addr uint64) (old uint64, flags uint8, err error) {
+// update replaces the value at an address by what f makes of it and element i of a tile, and returns the old value.
+func (x *access) update(m *machine, f atomicOp, arg *tile, i int, addr uint64) (old uint64, flags uint8, err error) {
 	if arg.flag(i)&undef != 0 && !m.opts.AnyUndefined {
 		return 0, 0, m.failAt(UndefUse, x.shape, i, "the operand is undefined")
 	}
@@ -82,9 +82,9 @@ func (x *access) update(m *machine, f combine, arg *tile, i int, addr uint64) (o
 	if flags&undef != 0 && !m.opts.AnyUndefined {
 		return 0, 0, m.failAt(UndefUse, x.shape, i, "the value in memory is undefined")
 	}
-	v := f.do(old, arg.bits[i])
+	v := f.apply(old, arg.bits[i])
 	g := flags | arg.flag(i)
-	if f.sum != nil && !m.mem.added(addr, f.sum, old, arg.bits[i], v) {
+	if f.sum != nil && !m.mem.sumIsExact(addr, f.sum, old, arg.bits[i], v) {
 		g |= inexact
 	}
 	x.store(a, off, false, v, g)
@@ -97,8 +97,8 @@ func atomicRMW(c *compiler, op *ir.Op) (action, error) {
 	p := pointers{c.slot(a.Pointers()), c.optional(a.Mask())}
 	arg, typ := c.slot(a.Arg()), typeOf(a.Result())
 	res, tok := c.slot(a.Result()), c.slot(a.ResultToken())
-	f, x := combineOf(a.Mode(), typ.Elem), accessOf(typ.Elem, typ.Shape)
-	if f.do == nil {
+	f, x := atomicOpOf(a.Mode(), typ.Elem), accessOf(typ.Elem, typ.Shape)
+	if f.apply == nil {
 		return nil, unsupported(op)
 	}
 	return func(m *machine) (signal, error) {
@@ -129,7 +129,7 @@ func atomicCAS(c *compiler, op *ir.Op) (action, error) {
 			if err := m.checkFlag(expected.flag(i), typ.Shape, i, "the value to compare with"); err != nil {
 				return err
 			}
-			old, g, err := x.update(m, combine{do: func(old, arg uint64) uint64 {
+			old, g, err := x.update(m, atomicOp{apply: func(old, arg uint64) uint64 {
 				if old == expected.bits[i] {
 					return arg
 				}
@@ -149,8 +149,8 @@ func atomicCAS(c *compiler, op *ir.Op) (action, error) {
 	}, nil
 }
 
-// multimemModes are the atomic modes that the reductions of multicast memory stand for. The interpreter has one copy of
-// that memory, so what reads all copies reads it, and what writes all writes it.
+// multimemModes are the atomic modes of the multimem reductions. The interpreter has one copy of multicast memory, so reading all
+// copies reads it, and writing all writes it.
 var multimemModes = [...]def.AtomicMode{
 	def.MultimemAdd: def.ModeAdd, def.MultimemMin: def.ModeMin, def.MultimemMax: def.ModeMax, def.MultimemAnd: def.ModeAnd,
 	def.MultimemOr: def.ModeOr, def.MultimemXor: def.ModeXor, def.MultimemUMin: def.ModeUMin, def.MultimemUMax: def.ModeUMax,
@@ -161,13 +161,13 @@ func reduceView(operands func(*ir.Op) (tile *ir.Value, mode def.AtomicMode)) rul
 	return func(c *compiler, op *ir.Op) (action, error) {
 		tile, mode := operands(op)
 		a, src := viewAccessOf(c, op), c.slot(tile)
-		f := combineOf(mode, a.facts.Tile.Elem)
-		if f.do == nil {
+		f := atomicOpOf(mode, a.facts.Tile.Elem)
+		if f.apply == nil {
 			return nil, unsupported(op)
 		}
 		return func(m *machine) (signal, error) {
 			v := m.tile(src)
-			return next, a.change(m, func(i int, addr uint64, _ bool) error {
+			return next, a.eachWritten(m, func(i int, addr uint64, _ bool) error {
 				_, _, err := a.x.update(m, f, v, i, addr)
 				return err
 			})

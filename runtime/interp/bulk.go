@@ -2,15 +2,15 @@ package interp
 
 import "encoding/binary"
 
-// Most accesses are to runs of elements at equal distances in one allocation, all of whose bytes are defined and exact. They are made here, all at
-// once; what is not like that is left to the access of single elements, which finds out what is wrong with it.
+// The fast path: most accesses are to rows of elements at a uniform stride in one allocation, all of whose bytes are defined and exact. All others
+// go through the access of single elements, which reports what is wrong with them.
 
 // span finds n words, step elements apart from one another, of which the first is off elements after base; ok is false for what is left to others.
 func (x *access) span(m *machine, n int, base uint64, off, step int64) (a *allocation, at, by int, ok bool) {
 	if x.nibble {
 		return nil, 0, 0, false
 	}
-	addr, _ := x.place(base, off)
+	addr, _ := x.address(base, off)
 	by = int(step) * x.bytes
 	if addr&uint64(x.bytes-1) != 0 {
 		return nil, 0, 0, false
@@ -68,7 +68,7 @@ func (x *access) readRun(m *machine, to []uint64, base uint64, off, step int64) 
 // writeRun writes elements, if it can; flagged tells that some of them have flags.
 func (x *access) writeRun(m *machine, from []uint64, base uint64, off, step int64, flagged bool) bool {
 	a, at, by, ok := x.span(m, len(from), base, off, step)
-	if !ok || flagged && !a.plain {
+	if !ok || flagged && !a.ignoreInexact {
 		return false
 	}
 	if x.format != nil && x.format.Bits() != x.format.StorageBits() {

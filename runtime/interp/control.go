@@ -18,7 +18,7 @@ func terminator(s signal) rule {
 	}
 }
 
-// branch is if: a branch that breaks, continues or returns passes that on.
+// branch is if. A region that ends in break, continue or return passes that signal on.
 func branch(c *compiler, op *ir.Op) (action, error) {
 	cond, results := c.slot(op.Operand(0)), c.slotsOf(op.Results())
 	then, err := c.region(op, 0)
@@ -31,7 +31,7 @@ func branch(c *compiler, op *ir.Op) (action, error) {
 	}
 	return func(m *machine) (signal, error) {
 		t := m.tile(cond)
-		if err := m.defined(t, "the condition"); err != nil {
+		if err := m.checkDefined(t, "the condition"); err != nil {
 			return 0, err
 		}
 		body := then
@@ -52,7 +52,7 @@ func branch(c *compiler, op *ir.Op) (action, error) {
 	}, nil
 }
 
-// forLoop counts from the lower to below the upper bound; the count itself never wraps.
+// forLoop counts from the lower bound to below the upper one; the induction variable never wraps.
 func forLoop(c *compiler, op *ir.Op) (action, error) {
 	f := ir.Cast[cudatile.For](op)
 	bounds := c.slotsOf([]*ir.Value{f.LowerBound(), f.UpperBound(), f.Step()})
@@ -69,7 +69,7 @@ func forLoop(c *compiler, op *ir.Op) (action, error) {
 		var v [3]uint64
 		for i, name := range []string{"the lower bound", "the upper bound", "the step"} {
 			t := m.tile(bounds[i])
-			if err := m.defined(t, name); err != nil {
+			if err := m.checkDefined(t, name); err != nil {
 				return 0, err
 			}
 			v[i] = t.bits[0]
@@ -155,7 +155,7 @@ func assertion(c *compiler, op *ir.Op) (action, error) {
 	cond, message := c.slot(a.Condition()), a.Message()
 	return func(m *machine) (signal, error) {
 		t := m.tile(cond)
-		if err := m.defined(t, "the condition"); err != nil {
+		if err := m.checkDefined(t, "the condition"); err != nil {
 			return 0, err
 		}
 		for i, b := range t.bits {
@@ -167,12 +167,12 @@ func assertion(c *compiler, op *ir.Op) (action, error) {
 	}, nil
 }
 
-// assume passes its operand on. A promise that does not hold is reported: what a compiler makes of it has no meaning.
+// assume passes its operand on. A false promise is reported: code compiled under it would have no meaning.
 func assume(c *compiler, op *ir.Op) (action, error) {
 	a := ir.Cast[cudatile.Assume](op)
 	arg, res, typ := c.slot(a.Value()), c.slot(a.Result()), typeOf(a.Value())
 	predicate := a.Predicate()
-	unused := unusedStride(a)
+	unused := onlyUnusedStrides(a)
 	return func(m *machine) (signal, error) {
 		v := m.vals[arg]
 		m.vals[res] = v
@@ -196,22 +196,22 @@ func assume(c *compiler, op *ir.Op) (action, error) {
 	}, nil
 }
 
-// unusedStride tells whether a promise is one of divisibility about nothing but strides of axes of one element.
-func unusedStride(a cudatile.Assume) bool {
+// onlyUnusedStrides tells whether a promise of divisibility is about nothing but strides of axes of one element.
+func onlyUnusedStrides(a cudatile.Assume) bool {
 	if _, ok := a.Predicate().(*cudatile.DivBy); !ok || !a.Result().HasUses() {
 		return false
 	}
 	for _, u := range a.Result().Uses() {
 		v, ok := ir.As[cudatile.MakeTensorView](u.Owner())
-		if !ok || !strideOfOne(v, u.Index()) {
+		if !ok || !strideOfUnitAxis(v, u.Index()) {
 			return false
 		}
 	}
 	return true
 }
 
-// strideOfOne tells whether an operand is the stride of an axis of which the type of the view says that it has one element.
-func strideOfOne(v cudatile.MakeTensorView, operand int) bool {
+// strideOfUnitAxis tells whether an operand is the stride of an axis that has one element by the type of the view.
+func strideOfUnitAxis(v cudatile.MakeTensorView, operand int) bool {
 	typ := v.Result().Type().(*cudatile.TensorViewType)
 	at := operand - 1 - len(v.DynamicShape()) // after the base and the extents
 	for d, stride := range typ.Strides {
@@ -249,7 +249,7 @@ func (m *machine) divBy(t *tile, typ *cudatile.TileType, p *cudatile.DivBy) erro
 	step, keep := uint64(1), ^uint64(0)
 	if p.Along != nil {
 		along, every = int(*p.Along), max(*p.Every, 1)
-		stride = whole(typ.Shape).strides[along]
+		stride = rowMajor(typ.Shape).strides[along]
 	}
 	if ptr, ok := typ.Elem.(*cudatile.PtrType); ok {
 		step = uint64(codecOf(ptr.Elem).bytes)
@@ -276,7 +276,7 @@ func (m *machine) divBy(t *tile, typ *cudatile.TileType, p *cudatile.DivBy) erro
 }
 
 func (m *machine) sameElements(t *tile, p *cudatile.SameElements) error {
-	all := whole(t.typ.Shape)
+	all := rowMajor(t.typ.Shape)
 	for i, v := range t.bits {
 		if t.flag(i)&undef != 0 {
 			continue

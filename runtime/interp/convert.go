@@ -102,7 +102,7 @@ func repack(c *compiler, op *ir.Op) (action, error) {
 	return func(m *machine) (signal, error) {
 		in, out := m.tile(arg), newTile(typ, int(typ.NumElements()))
 		if m.opts.Strict {
-			if err := m.exact(in); err != nil {
+			if err := m.checkExact(in); err != nil {
 				return 0, err
 			}
 		}

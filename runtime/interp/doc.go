@@ -1,5 +1,5 @@
-// Package interp is the reference interpreter of the cuda_tile dialect: it says what a module means, element by element,
-// so that every compiled form of it can be held against one answer.
+// Package interp is the reference interpreter of the cuda_tile dialect: it computes what a module means, element by element,
+// so that every compiled form of it can be compared with one answer.
 //
 //	module ──New──> Program ── Run(entry, Memory, arguments) ──> Memory afterwards, or a Report
 //
@@ -13,11 +13,11 @@
 //     of a function). Memory remembers which bytes are inexact, so that a caller can ask for equality everywhere else.
 //     Options.Strict ends the run where such an element reaches anything but float arithmetic and stores.
 //
-// A NaN that arithmetic makes is the canonical one, but nobody promises its payload: a bitcast or a pack of a NaN is inexact. Sums
+// A NaN that arithmetic makes is the canonical one, but its payload is unspecified: a bitcast or a pack of a NaN is inexact. Sums
 // and products of matrices and reductions are accumulated in f64 and rounded once; they count as exact when no order of
-// summation could round (see exact.go). Tile blocks run one after the other, x fastest, so a block may wait for one before
-// it.
+// summation could round (see exact.go). Tile blocks run one after the other, x fastest, so a block may wait for an earlier
+// one.
 //
-// The interpreter is independent of the rest of the compiler: it calls no fold and shares only ir/float, which is proven
-// alone. It may import ir, ir/float, dialects/cudatile and its def, runtime/{exact,cprintf}, and the standard library.
+// The interpreter is independent of the rest of the compiler: it calls no fold and shares only ir/float, which has proofs of its
+// own. It may import ir, ir/float, dialects/cudatile and its def, runtime/{exact,cprintf}, and the standard library.
 package interp

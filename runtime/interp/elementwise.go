@@ -8,10 +8,10 @@ import (
 // merged into out before it runs.
 type kernel func(out *tile, in []*tile)
 
-// elementwise is the rule of an operation whose element i depends on the elements i of its operands only. make looks at
-// the operation once. With smooth, small errors of the operands make small errors of the result, so inexact operands are
-// welcome in strict runs.
-func elementwise(smooth bool, make func(*ir.Op) (kernel, error)) rule {
+// elementwise is the rule of an operation whose element i depends on the elements i of its operands only. make looks at the
+// operation once. continuous: a small error of the operands makes a small error of the result, so strict runs accept inexact
+// operands.
+func elementwise(continuous bool, make func(*ir.Op) (kernel, error)) rule {
 	return func(c *compiler, op *ir.Op) (action, error) {
 		k, err := make(op)
 		if err != nil {
@@ -21,13 +21,13 @@ func elementwise(smooth bool, make func(*ir.Op) (kernel, error)) rule {
 		return func(m *machine) (signal, error) {
 			in, n := m.operands(args)
 			out := newTile(typ, n)
-			out.loose = m.loose
+			out.ignoreInexact = m.ignoreInexact
 			for _, t := range in {
 				out.merge(t)
 			}
-			if !smooth && m.opts.Strict && out.any()&inexact != 0 {
+			if !continuous && m.opts.Strict && out.any()&inexact != 0 {
 				for _, t := range in {
-					if err := m.exact(t); err != nil {
+					if err := m.checkExact(t); err != nil {
 						return 0, err
 					}
 				}
@@ -39,8 +39,8 @@ func elementwise(smooth bool, make func(*ir.Op) (kernel, error)) rule {
 	}
 }
 
-// exact reports an inexact element in a strict run.
-func (m *machine) exact(t *tile) error {
+// checkExact reports an inexact element in a strict run.
+func (m *machine) checkExact(t *tile) error {
 	for i, f := range t.flags {
 		if f&inexact != 0 {
 			return m.checkFlag(f&inexact, t.typ.Shape, i, "an operand")

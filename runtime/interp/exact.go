@@ -12,8 +12,8 @@ import (
 //
 //	sum |x| <= 2^(low + p)   with p bits of precision   =>   every partial sum is a number of the format
 //
-// reach gathers low and the sum of magnitudes.
-type reach struct {
+// sumExactness gathers low and the sum of magnitudes.
+type sumExactness struct {
 	low     int     // exponent of the lowest bit that any term has
 	sum     float64 // of the magnitudes
 	largest float64 // magnitude
@@ -22,9 +22,9 @@ type reach struct {
 
 const noBits = math.MaxInt32 / 4 // low while all terms are zero
 
-func newReach() reach { return reach{low: noBits} }
+func newSumExactness() sumExactness { return sumExactness{low: noBits} }
 
-func (r *reach) add(v float64) {
+func (r *sumExactness) add(v float64) {
 	if v == 0 {
 		return
 	}
@@ -60,19 +60,21 @@ func fits(f *float.Format, p, low int, sum float64) bool {
 
 func precision(f *float.Format) int { return f.MantissaBits() + 1 }
 
-func (r *reach) exact(f *float.Format) bool { return !r.special && fits(f, precision(f), r.low, r.sum) }
+func (r *sumExactness) exact(f *float.Format) bool {
+	return !r.special && fits(f, precision(f), r.low, r.sum)
+}
 
-// span gathers what decides whether a product of floats is exact in every order: the bits of all significands together,
-// and the largest and the smallest partial product.
-type span struct {
+// productExactness decides whether a product of floats is exact in every order: it gathers the significand bits of all factors
+// together, and the largest and the smallest partial product.
+type productExactness struct {
 	bits          int
 	above, below  float64 // products of the factors above and below 1
 	special, zero bool
 }
 
-func newSpan() span { return span{above: 1, below: 1} }
+func newProductExactness() productExactness { return productExactness{above: 1, below: 1} }
 
-func (s *span) add(v float64) {
+func (s *productExactness) add(v float64) {
 	v = math.Abs(v)
 	switch {
 	case v == 0:
@@ -90,7 +92,7 @@ func (s *span) add(v float64) {
 	s.bits += max(-lowestBit(fraction)-1, 0) // powers of two cost nothing
 }
 
-func (s *span) exact(f *float.Format) bool {
+func (s *productExactness) exact(f *float.Format) bool {
 	smallest := math.Ldexp(1, 1-f.Bias())
 	return !s.special && s.bits < precision(f) && s.above <= f.Decode(f.Max()) && s.below >= smallest
 }

@@ -68,7 +68,7 @@ func (a arithmetic) flushed(k kernel) kernel {
 func (a arithmetic) approximate(k kernel) kernel {
 	return func(out *tile, in []*tile) {
 		k(out, in)
-		if out.loose {
+		if out.ignoreInexact {
 			return
 		}
 		for i := range out.bits {
@@ -173,7 +173,7 @@ var comparisons = [...]func(int) bool{
 	def.PredGreaterEqual: func(c int) bool { return c >= 0 },
 }
 
-// cmpf compares; with a NaN an ordered comparison is false and an unordered one true.
+// cmpf compares; with a NaN an ordered comparison is false and an independentBlocks one true.
 func cmpf(op *ir.Op) (kernel, error) {
 	f := formatOf(op.Operand(0))
 	cmp := ir.Cast[cudatile.Cmpf](op)
@@ -227,7 +227,7 @@ func fpowi(op *ir.Op) (kernel, error) {
 		for i, b := range in[0].bits {
 			x, n := f.Decode(b), signExtend(in[1].bits[i], width)
 			out.bits[i] = exact.Powi(f, x, n)
-			if !out.loose && f.IsFinite(b) {
+			if !out.ignoreInexact && f.IsFinite(b) {
 				out.mark(i, inexact)
 			}
 		}

@@ -13,27 +13,27 @@ import (
 // Memory is the address space of a launch: allocations with gaps between them, so that a stray address hits nothing.
 // Bounds are exact to the byte. A Memory may serve several runs one after the other, not at once.
 type Memory struct {
-	allocs  []*allocation // by address
-	next    uint64
-	plain   bool                       // nobody asks which bytes are inexact
-	last    *allocation                // the one that the previous access hit
-	globals map[cudatile.Global]uint64 // addresses of the globals that have been loaded
-	sums    map[uint64]atomicSum
+	allocs        []*allocation // by address
+	next          uint64
+	ignoreInexact bool                       // do not track inexact bytes
+	last          *allocation                // of the previous access
+	globals       map[cudatile.Global]uint64 // addresses of the globals that have been loaded
+	sums          map[uint64]atomicSum
 }
 
 // allocation is a block of bytes. flags has the flags of each byte, or is nil while every byte is defined and exact.
 type allocation struct {
-	name   string
-	base   uint64
-	data   []byte
-	flags  []uint8
-	mapped bool // bytes of the caller
-	plain  bool // inexact bytes are not remembered
+	name          string
+	base          uint64
+	data          []byte
+	flags         []uint8
+	mapped        bool // bytes of the caller
+	ignoreInexact bool // do not track inexact bytes
 }
 
 const (
 	firstAddress = 0x7000_0000_0000 // looks like no small integer
-	gap          = 4096             // untouchable bytes between allocations
+	gap          = 4096             // unmapped bytes between allocations
 )
 
 // NewMemory makes an empty address space.
@@ -47,7 +47,7 @@ const hostBase = 0x3000_0000_0000
 // NewHostMemory makes an empty address space for Map. It does not remember which bytes are inexact.
 func NewHostMemory() *Memory {
 	mem := NewMemory()
-	mem.next, mem.plain = hostBase, true
+	mem.next, mem.ignoreInexact = hostBase, true
 	return mem
 }
 
@@ -58,12 +58,12 @@ type Mapping struct {
 	Data    []byte
 }
 
-// Map makes memory of the caller what the program sees at the addresses given, without a copy, in place of what was mapped before. Mappings may
-// not overlap each other or an allocation.
+// Map maps memory of the caller at the addresses given, without a copy, and unmaps what was mapped before. Mappings may not overlap each other or
+// an allocation.
 func (mem *Memory) Map(mappings []Mapping) error {
 	mem.allocs = slices.DeleteFunc(mem.allocs, func(a *allocation) bool { return a.mapped })
 	for _, p := range mappings {
-		mem.allocs = append(mem.allocs, &allocation{name: p.Name, base: p.Address, data: p.Data, mapped: true, plain: mem.plain})
+		mem.allocs = append(mem.allocs, &allocation{name: p.Name, base: p.Address, data: p.Data, mapped: true, ignoreInexact: mem.ignoreInexact})
 	}
 	slices.SortStableFunc(mem.allocs, func(a, b *allocation) int { return cmp.Compare(a.base, b.base) })
 	mem.last = nil
@@ -78,9 +78,9 @@ func (mem *Memory) Map(mappings []Mapping) error {
 	return nil
 }
 
-// share is the same memory for a worker that runs tile blocks beside others: what it allocates is its own.
-func (mem *Memory) share(worker int) *Memory {
-	return &Memory{allocs: slices.Clone(mem.allocs), next: mem.next + uint64(worker+1)<<40, plain: mem.plain, globals: mem.globals, sums: map[uint64]atomicSum{}}
+// forWorker is the same memory for a worker that runs tile blocks in parallel with others; its allocations are its own.
+func (mem *Memory) forWorker(worker int) *Memory {
+	return &Memory{allocs: slices.Clone(mem.allocs), next: mem.next + uint64(worker+1)<<40, ignoreInexact: mem.ignoreInexact, globals: mem.globals, sums: map[uint64]atomicSum{}}
 }
 
 // Alloc puts a copy of data into a new allocation and returns its address, a multiple of align (a power of two). The
@@ -89,8 +89,8 @@ func (mem *Memory) Alloc(name string, data []byte, align int) uint64 {
 	return mem.alloc(name, append([]byte(nil), data...), align).base
 }
 
-// AllocPieces makes an allocation of which only pieces exist, data[i] at offsets[i], so that arrays may be bigger than any memory: what
-// lies between is out of bounds. Offsets ascend from 0. It returns the address of offset 0.
+// AllocPieces makes a sparse allocation: only data[i] at offsets[i] exists, so an array may be larger than memory. What lies between is out of
+// bounds. Offsets ascend from 0. It returns the address of offset 0.
 func (mem *Memory) AllocPieces(name string, offsets []uint64, data [][]byte, align int) uint64 {
 	base := mem.Alloc(name, data[0], align)
 	for i := 1; i < len(data); i++ {
@@ -113,7 +113,7 @@ func (mem *Memory) AllocUndef(name string, n, align int) uint64 {
 func (mem *Memory) alloc(name string, data []byte, align int) *allocation {
 	align = max(align, 1)
 	base := (mem.next + uint64(align) - 1) / uint64(align) * uint64(align)
-	a := &allocation{name: name, base: base, data: data, plain: mem.plain}
+	a := &allocation{name: name, base: base, data: data, ignoreInexact: mem.ignoreInexact}
 	mem.next = base + uint64(len(data)) + gap
 	if n := len(mem.allocs); n == 0 || mem.allocs[n-1].base <= base {
 		mem.allocs = append(mem.allocs, a)
@@ -243,7 +243,7 @@ func (a *allocation) setWord(off, n int, v uint64, flags uint8) {
 	}
 	if a.mapped {
 		flags = 0
-	} else if a.plain {
+	} else if a.ignoreInexact {
 		flags &^= inexact
 	}
 	if flags != 0 && a.flags == nil {

@@ -58,21 +58,21 @@ func (x *matrix) scale(s *matrix) {
 	}
 }
 
-// band is what a row of the left or a column of the right operand says about the exactness of a dot product.
-type band struct {
-	reach
+// dotExactness is what a row of the left or a column of the right operand says about the exactness of a dot product.
+type dotExactness struct {
+	sumExactness
 	flags uint8
 }
 
-// bands looks at the rows or, with columns, the columns of one matrix of the batch.
-func (x *matrix) bands(b int, columns bool) []band {
+// dotExactness looks at the rows or, with columns, the columns of one matrix of the batch.
+func (x *matrix) dotExactness(b int, columns bool) []dotExactness {
 	n := x.rows
 	if columns {
 		n = x.cols
 	}
-	out := make([]band, n)
+	out := make([]dotExactness, n)
 	for i := range out {
-		out[i].reach = newReach()
+		out[i].sumExactness = newSumExactness()
 	}
 	at := b * x.rows * x.cols
 	for i := range x.rows {
@@ -92,14 +92,14 @@ func (x *matrix) bands(b int, columns bool) []band {
 	return out
 }
 
-// multiply gives acc + a*b, summed in f64 and rounded once. A result is exact when no order of its sum can round in a
-// format with p bits of precision (exact.go); with loose, nobody asks.
-func multiply(out, acc *tile, a, b *matrix, f *float.Format, p int, loose bool) {
+// multiply gives acc + a*b, summed in f64 and rounded once. A result is marked inexact if some order of its sum can round in a
+// format with p bits of precision (exact.go); with ignoreInexact none is.
+func multiply(out, acc *tile, a, b *matrix, f *float.Format, p int, ignoreInexact bool) {
 	row := make([]float64, b.cols)
 	for n := range a.batch {
-		var left, right []band
-		if !loose || a.flags != nil || b.flags != nil {
-			left, right = a.bands(n, false), b.bands(n, true)
+		var left, right []dotExactness
+		if !ignoreInexact || a.flags != nil || b.flags != nil {
+			left, right = a.dotExactness(n, false), b.dotExactness(n, true)
 		}
 		for i := range a.rows {
 			at := (n*a.rows + i) * b.cols
@@ -144,12 +144,12 @@ func addProducts(sums, row, matrix []float64) {
 	}
 }
 
-// markRow says which results of a row, from element at on, are inexact or undefined.
-func markRow(out, acc *tile, at int, l *band, right []band, f *float.Format, p int) {
+// markRow marks results of a row, from element at on, that are inexact or undefined.
+func markRow(out, acc *tile, at int, l *dotExactness, right []dotExactness, f *float.Format, p int) {
 	for j := range right {
 		r := &right[j]
 		flags := l.flags | r.flags | acc.flag(at+j)
-		c := newReach()
+		c := newSumExactness()
 		c.add(f.Decode(acc.bits[at+j]))
 		if l.special || r.special || c.special || !fits(f, p, min(l.low+r.low, c.low), l.sum*r.largest+c.sum) {
 			flags |= inexact
@@ -170,7 +170,7 @@ func mmaf(c *compiler, op *ir.Op) (action, error) {
 	}
 	return func(m *machine) (signal, error) {
 		out := newTile(typ, int(typ.NumElements()))
-		multiply(out, m.tile(args[2]), decode(m.tile(args[0]), in), decode(m.tile(args[1]), in), f, p, m.loose)
+		multiply(out, m.tile(args[2]), decode(m.tile(args[0]), in), decode(m.tile(args[1]), in), f, p, m.ignoreInexact)
 		m.vals[res] = out
 		return next, nil
 	}, nil
@@ -184,7 +184,7 @@ func mmafScaled(c *compiler, op *ir.Op) (action, error) {
 		a, b := decode(m.tile(args[0]), in), decode(m.tile(args[1]), in)
 		a.scale(decode(m.tile(args[3]), scale))
 		b.scale(decode(m.tile(args[4]), scale))
-		multiply(out, m.tile(args[2]), a, b, f, precision(f), m.loose)
+		multiply(out, m.tile(args[2]), a, b, f, precision(f), m.ignoreInexact)
 		m.vals[res] = out
 		return next, nil
 	}, nil
@@ -227,7 +227,7 @@ func mmai(c *compiler, op *ir.Op) (action, error) {
 			}
 		}
 		if m.opts.Strict {
-			if err := m.exact(out); err != nil {
+			if err := m.checkExact(out); err != nil {
 				return 0, err
 			}
 		}

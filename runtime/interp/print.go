@@ -42,7 +42,7 @@ func printTKO(c *compiler, op *ir.Op) (action, error) {
 			}
 			t := m.tile(args[k])
 			if m.opts.Strict {
-				if err := m.exact(t); err != nil {
+				if err := m.checkExact(t); err != nil {
 					return 0, err
 				}
 			}

@@ -18,10 +18,10 @@ type Program struct {
 
 // entry is one kernel.
 type entry struct {
-	op    *ir.Op
-	body  *code
-	slots int  // how many values it has
-	free  bool // no tile block can learn in which order the others run, unless they race
+	op          *ir.Op
+	body        *code
+	slots       int  // how many values it has
+	independent bool // tile blocks cannot observe in which order they run, unless they race
 }
 
 // code is the body of a region.
@@ -32,18 +32,18 @@ type code struct {
 
 // instr is one operation.
 type instr struct {
-	op   *ir.Op
-	act  action
-	dead []int // slots that nothing reads any more
+	op       *ir.Op
+	run      action
+	lastUses []int // slots that nothing reads after this
 }
 
-// action runs an operation. The signal says where control goes.
+// action executes an operation. The signal says where control goes.
 type action func(*machine) (signal, error)
 
-// rule makes the action of an operation. Attributes and types are looked at here, once.
+// rule compiles an operation to an action. It looks at attributes and types, once.
 type rule func(*compiler, *ir.Op) (action, error)
 
-// signal is how a block of operations ended.
+// signal is how control leaves a block of operations.
 type signal uint8
 
 const (
@@ -92,7 +92,7 @@ func unsupported(op *ir.Op) error {
 	return fmt.Errorf("not supported yet: the interpreter has no rule for '%s': %w", op.Name(), errors.ErrUnsupported)
 }
 
-// compiler gives the values of one entry their slots.
+// compiler numbers the values of one entry: each has a slot.
 type compiler struct {
 	prog  *Program
 	slots map[*ir.Value]int
@@ -113,12 +113,12 @@ func (p *Program) compile(op *ir.Op) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &entry{op, body, len(c.slots), unordered(op)}, nil
+	return &entry{op, body, len(c.slots), independentBlocks(op)}, nil
 }
 
-// unordered tells whether tile blocks of an entry may run at once: nothing in it is atomic, ordered, global or printed, so what two of them do to one place
-// is a race of the program.
-func unordered(entry *ir.Op) bool {
+// independentBlocks tells whether tile blocks of an entry may run in parallel: nothing in it is atomic, strongly ordered, global
+// or printed, so a conflict between two of them is a race of the program.
+func independentBlocks(entry *ir.Op) bool {
 	free := true
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		switch op.Code() {
@@ -184,7 +184,7 @@ func (c *compiler) block(b *ir.Block) (*code, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", ir.Placed(op.Loc(), "'"+op.Name()+"'"), err)
 		}
-		out.instrs = append(out.instrs, instr{op: op, act: act})
+		out.instrs = append(out.instrs, instr{op: op, run: act})
 		for _, v := range op.Results() {
 			last[v] = k
 		}
@@ -198,7 +198,7 @@ func (c *compiler) block(b *ir.Block) (*code, error) {
 	}
 	kill := func(v *ir.Value) {
 		if k, ok := last[v]; ok {
-			out.instrs[k].dead = append(out.instrs[k].dead, c.slot(v))
+			out.instrs[k].lastUses = append(out.instrs[k].lastUses, c.slot(v))
 		}
 	}
 	for _, v := range b.Args() {

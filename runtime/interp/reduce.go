@@ -9,17 +9,17 @@ import (
 	"tileiras/ir/float"
 )
 
-// line is the place of a dimension in a tile: element k of lane (o, i) lies at (o*n + k)*inner + i, or, reversed, at
-// (o*n + n-1-k)*inner + i.
+// axis is the dimension of a tile along which a reduce or scan goes; a lane is the elements that differ in no other. Element k
+// of lane (o, i) lies at (o*n + k)*inner + i, or, reversed, at (o*n + n-1-k)*inner + i.
 //
 //	shape  [ outer | n | inner ]      lanes = outer * inner
-type line struct {
+type axis struct {
 	outer, n, inner int
 	reverse         bool
 }
 
-func lineOf(shape []int64, dim int, reverse bool) line {
-	l := line{1, int(shape[dim]), 1, reverse}
+func axisOf(shape []int64, dim int, reverse bool) axis {
+	l := axis{1, int(shape[dim]), 1, reverse}
 	for d, n := range shape {
 		switch {
 		case d < dim:
@@ -31,17 +31,17 @@ func lineOf(shape []int64, dim int, reverse bool) line {
 	return l
 }
 
-func (l line) lanes() int { return l.outer * l.inner }
+func (l axis) lanes() int { return l.outer * l.inner }
 
-func (l line) at(lane, k int) int {
+func (l axis) at(lane, k int) int {
 	if l.reverse {
 		k = l.n - 1 - k
 	}
 	return (lane/l.inner*l.n+k)*l.inner + lane%l.inner
 }
 
-// step is how far the elements of a lane lie apart.
-func (l line) step() int {
+// step is the distance between neighbouring elements of a lane.
+func (l axis) step() int {
 	if l.reverse {
 		return -l.inner
 	}
@@ -49,7 +49,7 @@ func (l line) step() int {
 }
 
 // get is element k of every lane.
-func (l line) get(t *tile, k int) *tile {
+func (l axis) get(t *tile, k int) *tile {
 	out := newTile(t.typ, l.lanes())
 	for o := range l.outer {
 		at := l.at(o*l.inner, k)
@@ -64,7 +64,7 @@ func (l line) get(t *tile, k int) *tile {
 }
 
 // put makes a tile element k of every lane.
-func (l line) put(to *tile, k int, from *tile) {
+func (l axis) put(to *tile, k int, from *tile) {
 	for o := range l.outer {
 		at := l.at(o*l.inner, k)
 		copy(to.bits[at:], from.bits[o*l.inner:][:l.inner])
@@ -78,12 +78,12 @@ func (l line) put(to *tile, k int, from *tile) {
 
 // combiner is the region of a reduce or scan.
 type combiner struct {
-	body   *code
-	simple []fold // of each operand, when the region is nothing but independent sums and products of floats
-	// vector: the region may run for all lanes at once. rounds: its result may depend on the order of the elements.
-	vector, rounds bool
-	// ordered is false when the region is nothing but one associative operation on each pair: any grouping of the elements will do.
-	ordered bool
+	body  *code
+	folds []fold // of each operand, when the region is nothing but independent sums and products of floats
+	// elementwise: the region may run for all lanes at once. orderMatters: its result may depend on the order of the elements.
+	elementwise, orderMatters bool
+	// sequential is false when the region is nothing but one associative operation on each pair: any grouping of the elements will do.
+	sequential bool
 }
 
 // fold is a sum or a product of floats.
@@ -101,45 +101,45 @@ func combinerOf(c *compiler, op *ir.Op) (*combiner, error) {
 	if body == nil || len(body.args) != 2*op.NumOperands() {
 		return nil, fmt.Errorf("the region takes no pair of values for each operand")
 	}
-	out := &combiner{body: body, vector: true}
+	out := &combiner{body: body, elementwise: true}
 	for _, o := range b.Ops() {
 		if !o.Traits().Has(ir.Elementwise) && !o.Traits().Has(ir.Terminator) && o.NumOperands() > 0 && !ir.Is[cudatile.Assume](o) {
-			out.vector = false
+			out.elementwise = false
 		}
 		for _, r := range o.Results() {
-			out.rounds = out.rounds || formatOf(r) != nil && !exactOps[o.Code()]
+			out.orderMatters = out.orderMatters || formatOf(r) != nil && !exactOps[o.Code()]
 		}
 		if o.NumRegions() > 0 {
-			out.rounds = true
+			out.orderMatters = true
 		}
 	}
-	out.ordered = true
+	out.sequential = true
 	if t := b.Terminator(); t != nil && t.NumOperands() == op.NumOperands() && len(b.Ops()) == 1+t.NumOperands() {
-		out.ordered = false
+		out.sequential = false
 		for j, v := range t.Operands() {
 			o := v.DefiningOp()
 			if o == nil || !associative(o) || o.Operand(0) != b.Arg(2*j) || o.Operand(1) != b.Arg(2*j+1) {
-				out.ordered = true
+				out.sequential = true
 			}
 			if f, ok := foldOf(v, b.Arg(2*j), b.Arg(2*j+1)); ok {
-				out.simple = append(out.simple, f)
+				out.folds = append(out.folds, f)
 			}
 		}
 	}
-	if len(out.simple) < op.NumOperands() {
-		out.simple = nil
+	if len(out.folds) < op.NumOperands() {
+		out.folds = nil
 	}
 	return out, nil
 }
 
-// exactOps make floats without rounding.
+// exactOps are the operations on floats that do not round.
 var exactOps = map[ir.Code]bool{
 	cudatile.OpMaxf: true, cudatile.OpMinf: true, cudatile.OpAbsf: true, cudatile.OpNegf: true, cudatile.OpCeil: true, cudatile.OpFloor: true,
 	cudatile.OpSelect: true, cudatile.OpConstant: true, cudatile.OpBitcast: true, cudatile.OpAssume: true,
 }
 
-// associative tells whether an operation gives the same whatever is combined first. A sum that promises not to wrap does not: a part of it
-// may wrap.
+// associative tells whether an operation gives the same result for any grouping. A sum that promises not to wrap does not: a
+// partial sum may wrap.
 func associative(op *ir.Op) bool {
 	switch op.Code() {
 	case cudatile.OpMaxf, cudatile.OpMinf, cudatile.OpMaxi, cudatile.OpMini, cudatile.OpAndi, cudatile.OpOri, cudatile.OpXori:
@@ -165,10 +165,10 @@ func foldOf(v, x, y *ir.Value) (fold, bool) {
 	return fold{how.f, product}, a == x && b == y && how.mode == def.RoundNearestEven && !how.ftz
 }
 
-// step combines the prefixes with the next elements. Both have one element per lane.
-func (c *combiner) step(m *machine, prefixes, elements []*tile) ([]*tile, error) {
+// combine combines the prefixes with the next elements. Both have one element per lane.
+func (c *combiner) combine(m *machine, prefixes, elements []*tile) ([]*tile, error) {
 	lanes := len(elements[0].bits)
-	if c.vector || lanes == 1 {
+	if c.elementwise || lanes == 1 {
 		return c.call(m, prefixes, elements, lanes)
 	}
 	out := make([]*tile, len(prefixes))
@@ -176,7 +176,7 @@ func (c *combiner) step(m *machine, prefixes, elements []*tile) ([]*tile, error)
 		out[j] = newTile(prefixes[j].typ, lanes)
 	}
 	for lane := range lanes {
-		res, err := c.call(m, pick(prefixes, lane), pick(elements, lane), 1)
+		res, err := c.call(m, laneScalars(prefixes, lane), laneScalars(elements, lane), 1)
 		if err != nil {
 			return nil, err
 		}
@@ -190,8 +190,8 @@ func (c *combiner) step(m *machine, prefixes, elements []*tile) ([]*tile, error)
 	return out, nil
 }
 
-// pick makes scalars of one lane.
-func pick(ts []*tile, lane int) []*tile {
+// laneScalars are the elements of one lane, as scalars.
+func laneScalars(ts []*tile, lane int) []*tile {
 	out := make([]*tile, len(ts))
 	for j, t := range ts {
 		out[j] = newTile(t.typ, 1)
@@ -230,12 +230,12 @@ func (c *combiner) call(m *machine, prefixes, elements []*tile, lanes int) ([]*t
 	return out, nil
 }
 
-// along combines the elements of every lane, in f64, rounded where they are kept: keep gets every prefix. The result is
-// that of the whole lane. With loose, nobody asks what is inexact.
-func (f fold) along(t *tile, l line, loose bool, keep func(lane, k int, v uint64, flags uint8)) *tile {
+// accumulate combines the elements of every lane, in f64, rounded where they are kept: keep gets every prefix. The result is that
+// of the whole lane. With ignoreInexact no result is marked inexact.
+func (f fold) accumulate(t *tile, l axis, ignoreInexact bool, keep func(lane, k int, v uint64, flags uint8)) *tile {
 	out := newTile(t.typ, l.lanes())
 	for lane := range out.bits {
-		sum, product := newReach(), newSpan()
+		sum, product := newSumExactness(), newProductExactness()
 		var acc float64
 		var v uint64
 		var flags uint8
@@ -254,7 +254,7 @@ func (f fold) along(t *tile, l line, loose bool, keep func(lane, k int, v uint64
 				acc = x
 			}
 			switch {
-			case loose:
+			case ignoreInexact:
 			case f.product:
 				if product.add(x); k > 0 && !product.exact(f.format) {
 					g |= inexact
@@ -282,20 +282,20 @@ func (f fold) along(t *tile, l line, loose bool, keep func(lane, k int, v uint64
 // reduce combines along a dimension, first element first. The identities are never combined: the combination of nothing
 // does not occur, and files hold wrong ones.
 func reduce(c *compiler, op *ir.Op) (action, error) {
-	return along(c, op, false, func(m *machine, comb *combiner, l line, in []*tile) ([]*tile, error) {
-		if !comb.ordered {
-			return comb.pairs(m, l, in)
+	return aggregate(c, op, false, func(m *machine, comb *combiner, l axis, in []*tile) ([]*tile, error) {
+		if !comb.sequential {
+			return comb.tree(m, l, in)
 		}
 		accs := make([]*tile, len(in))
 		for j, t := range in {
-			if comb.simple != nil {
-				accs[j] = comb.simple[j].along(t, l, m.loose, nil)
+			if comb.folds != nil {
+				accs[j] = comb.folds[j].accumulate(t, l, m.ignoreInexact, nil)
 			} else {
 				accs[j] = l.get(t, 0)
 			}
 		}
-		err := comb.rest(m, l, in, accs, nil)
-		if comb.simple == nil && comb.rounds && l.n > 1 && !m.loose {
+		err := comb.foldRest(m, l, in, accs, nil)
+		if comb.folds == nil && comb.orderMatters && l.n > 1 && !m.ignoreInexact {
 			for j, t := range accs {
 				accs[j] = t.marked(inexact)
 			}
@@ -304,10 +304,10 @@ func reduce(c *compiler, op *ir.Op) (action, error) {
 	})
 }
 
-// pairs combines neighbours of every lane, all at once, then their results, until one is left.
-func (c *combiner) pairs(m *machine, l line, in []*tile) ([]*tile, error) {
+// tree combines neighbours of every lane, all at once, then their results, until one is left: a tree reduction.
+func (c *combiner) tree(m *machine, l axis, in []*tile) ([]*tile, error) {
 	for l.n > 1 {
-		half := line{l.outer, l.n / 2, l.inner, false}
+		half := axis{l.outer, l.n / 2, l.inner, false}
 		var sides [2][]*tile
 		for side := range sides {
 			for _, t := range in {
@@ -343,13 +343,13 @@ func (c *combiner) pairs(m *machine, l line, in []*tile) ([]*tile, error) {
 
 // scan keeps every prefix, from the first element or, reversed, from the last.
 func scan(c *compiler, op *ir.Op) (action, error) {
-	return along(c, op, ir.Cast[cudatile.Scan](op).Reverse(), func(m *machine, comb *combiner, l line, in []*tile) ([]*tile, error) {
+	return aggregate(c, op, ir.Cast[cudatile.Scan](op).Reverse(), func(m *machine, comb *combiner, l axis, in []*tile) ([]*tile, error) {
 		outs, accs := make([]*tile, len(in)), make([]*tile, len(in))
 		for j, t := range in {
 			out := newTile(t.typ, len(t.bits))
 			outs[j] = out
-			if comb.simple != nil {
-				comb.simple[j].along(t, l, m.loose, func(lane, k int, v uint64, f uint8) {
+			if comb.folds != nil {
+				comb.folds[j].accumulate(t, l, m.ignoreInexact, func(lane, k int, v uint64, f uint8) {
 					i := l.at(lane, k)
 					if out.bits[i] = v; f != 0 {
 						out.mark(i, f)
@@ -360,9 +360,9 @@ func scan(c *compiler, op *ir.Op) (action, error) {
 			accs[j] = l.get(t, 0)
 			l.put(out, 0, accs[j])
 		}
-		return outs, comb.rest(m, l, in, accs, func(k int) {
+		return outs, comb.foldRest(m, l, in, accs, func(k int) {
 			for j, t := range accs {
-				if comb.rounds && !m.loose {
+				if comb.orderMatters && !m.ignoreInexact {
 					t = t.marked(inexact)
 				}
 				l.put(outs[j], k, t)
@@ -371,14 +371,14 @@ func scan(c *compiler, op *ir.Op) (action, error) {
 	})
 }
 
-// along is what reduce and scan share.
-func along(c *compiler, op *ir.Op, reverse bool, do func(*machine, *combiner, line, []*tile) ([]*tile, error)) (action, error) {
+// aggregate is the rule of reduce and scan; do is what differs.
+func aggregate(c *compiler, op *ir.Op, reverse bool, do func(*machine, *combiner, axis, []*tile) ([]*tile, error)) (action, error) {
 	comb, err := combinerOf(c, op)
 	if err != nil {
 		return nil, err
 	}
 	args, results := c.slotsOf(op.Operands()), c.slotsOf(op.Results())
-	l := lineOf(typeOf(op.Operand(0)).Shape, int(ir.Cast[cudatile.AggregateOp](op).Dim()), reverse)
+	l := axisOf(typeOf(op.Operand(0)).Shape, int(ir.Cast[cudatile.AggregateOp](op).Dim()), reverse)
 	return func(m *machine) (signal, error) {
 		in := make([]*tile, len(args))
 		for j, a := range args {
@@ -395,9 +395,9 @@ func along(c *compiler, op *ir.Op, reverse bool, do func(*machine, *combiner, li
 	}, nil
 }
 
-// rest combines the elements after the first into accs, one after the other, and says so after each.
-func (c *combiner) rest(m *machine, l line, in, accs []*tile, after func(k int)) error {
-	if c.simple != nil {
+// foldRest combines the elements after the first into accs, one after the other, and calls after with each.
+func (c *combiner) foldRest(m *machine, l axis, in, accs []*tile, after func(k int)) error {
+	if c.folds != nil {
 		return nil
 	}
 	for k := 1; k < l.n; k++ {
@@ -405,7 +405,7 @@ func (c *combiner) rest(m *machine, l line, in, accs []*tile, after func(k int))
 		for j, t := range in {
 			elements[j] = l.get(t, k)
 		}
-		combined, err := c.step(m, accs, elements)
+		combined, err := c.combine(m, accs, elements)
 		if err != nil {
 			return err
 		}

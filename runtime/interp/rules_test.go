@@ -48,7 +48,7 @@ func TestElementsOfFourBitsShareBytes(t *testing.T) {
 	a := mem.at(mem.Alloc("a", make([]byte, 2), 16))
 	c := codec{bytes: 1, nibble: true}
 	for i, v := range []uint64{1, 2, 3, 4} {
-		addr, high := c.place(a.base, int64(i))
+		addr, high := c.address(a.base, int64(i))
 		c.store(a, int(addr-a.base), high, v, 0)
 	}
 	if a.data[0] != 0x21 || a.data[1] != 0x43 {
@@ -65,7 +65,7 @@ func TestTileBlocksAreCountedAlongXFirst(t *testing.T) {
 	for z := range 4 {
 		for y := range 3 {
 			for x := range 2 {
-				if got := l.place(&Report{Block: [3]int{x, y, z}}); got != want {
+				if got := l.blockIndex(&Report{Block: [3]int{x, y, z}}); got != want {
 					t.Errorf("tile block %d %d %d is number %d, want %d", x, y, z, got, want)
 				}
 				want++

@@ -22,12 +22,12 @@ type Options struct {
 	// ZeroPadding makes zeros of what is loaded from outside a view, or masked out, without a padding value, instead of undefined
 	// elements, which must not reach a store; and padding of what is loaded at an index outside the index space of a view that has one.
 	ZeroPadding bool
-	// AnyUndefined lets undefined elements, which are zeros here, go where they like.
+	// AnyUndefined reports no undefined elements; they are zeros here.
 	AnyUndefined bool
-	// AnyUnusedStride lets pass a false promise of divisibility whose value is nothing but the stride of axes of one element: only coordinate 0 lies
-	// inside, so that no address depends on it. cuTile Python 1.6 makes such promises.
+	// AnyUnusedStride accepts a false promise of divisibility of a value that is only the stride of axes of one element: only coordinate 0 lies
+	// inside, so no address depends on it. cuTile Python 1.6 makes such promises.
 	AnyUnusedStride bool
-	// Workers is how many tile blocks may run at once where none can learn the order: nothing atomic, ordered or printed. 0 is 1.
+	// Workers is how many tile blocks may run in parallel if they cannot observe their order: nothing atomic, ordered or printed. 0 is 1.
 	Workers int
 	Done    *atomic.Int64 // counts the tile blocks that have ended, if not nil
 }
@@ -45,20 +45,20 @@ func (r *Result) String() string {
 	return fmt.Sprintf("%d tile blocks, %d operations", r.Blocks, r.Steps)
 }
 
-// machine is the state of one tile block.
+// machine is the state of one tile block while it runs.
 type machine struct {
-	launch      *launch
-	prog        *Program
-	mem         *Memory
-	opts        *Options
-	vals        []value
-	out         []value // operands of the terminator that ran last
-	op          *ir.Op  // the operation at work
-	block, grid [3]int
-	steps       int64
-	loose       bool          // nobody asks which elements are inexact
-	lanes       int           // of the combine region at work; 0 outside
-	locals      []*allocation // of alloca in the open blocks
+	launch        *launch
+	prog          *Program
+	mem           *Memory
+	opts          *Options
+	vals          []value
+	out           []value // operands of the terminator that ran last
+	op            *ir.Op  // the operation at work
+	block, grid   [3]int
+	steps         int64
+	ignoreInexact bool          // do not track inexact elements
+	lanes         int           // of the combine region at work; 0 outside
+	locals        []*allocation // of alloca in the open blocks
 }
 
 // Run launches an entry. Each argument is an address or the bits of a scalar, in the order of the entry's parameters.
@@ -87,13 +87,13 @@ func (p *Program) Run(ctx context.Context, name string, mem *Memory, args []uint
 	l := &launch{ctx: ctx, prog: p, entry: e, args: args, opts: &o, blocks: int64(o.Grid[0]) * int64(o.Grid[1]) * int64(o.Grid[2])}
 	defer context.AfterFunc(ctx, func() { l.stop.Store(true) })()
 	workers := 1
-	if e.free {
+	if e.independent {
 		workers = int(min(int64(max(o.Workers, 1)), l.blocks))
 	}
 	if workers == 1 {
-		return l.one(mem)
+		return l.serial(mem)
 	}
-	return l.several(mem, workers)
+	return l.parallel(mem, workers)
 }
 
 // launch is one grid while it runs.
@@ -104,12 +104,12 @@ type launch struct {
 	args   []uint64
 	opts   *Options
 	blocks int64
-	next   atomic.Int64 // tile block that nobody has taken
+	next   atomic.Int64 // next tile block to run
 	stop   atomic.Bool  // the context is done, or a tile block has failed
 }
 
-// one runs tile block after tile block, x fastest, until none is left.
-func (l *launch) one(mem *Memory) (*Result, error) {
+// serial runs tile block after tile block, x fastest, until none is left.
+func (l *launch) serial(mem *Memory) (*Result, error) {
 	res := &Result{}
 	for {
 		i := l.next.Add(1) - 1
@@ -117,7 +117,7 @@ func (l *launch) one(mem *Memory) (*Result, error) {
 			return res, nil
 		}
 		g := l.opts.Grid
-		m := &machine{launch: l, prog: l.prog, mem: mem, opts: l.opts, vals: make([]value, l.entry.slots), grid: g, loose: mem.plain && !l.opts.Strict}
+		m := &machine{launch: l, prog: l.prog, mem: mem, opts: l.opts, vals: make([]value, l.entry.slots), grid: g, ignoreInexact: mem.ignoreInexact && !l.opts.Strict}
 		m.block = [3]int{int(i) % g[0], int(i) / g[0] % g[1], int(i) / g[0] / g[1]}
 		for k, v := range l.entry.op.Body().Args() {
 			t := newTile(typeOf(v), 1)
@@ -136,15 +136,16 @@ func (l *launch) one(mem *Memory) (*Result, error) {
 	}
 }
 
-// several runs tile blocks at once. Of several that fail the first one counts, which is the first that fails when they run one after the other.
-func (l *launch) several(mem *Memory, workers int) (*Result, error) {
+// parallel runs tile blocks on several workers. If several fail, the error is that of the first in serial order, as if they ran
+// serially.
+func (l *launch) parallel(mem *Memory, workers int) (*Result, error) {
 	results, errs := make([]*Result, workers), make([]error, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			results[w], errs[w] = l.one(mem.share(w))
+			results[w], errs[w] = l.serial(mem.forWorker(w))
 			if errs[w] != nil {
-				l.next.Store(l.blocks) // those that have begun go on: one of them may come before
+				l.next.Store(l.blocks) // those that have begun continue: one of them may fail earlier in serial order
 			}
 		})
 	}
@@ -154,15 +155,15 @@ func (l *launch) several(mem *Memory, workers int) (*Result, error) {
 	for w, r := range results {
 		sum.Blocks += r.Blocks
 		sum.Steps += r.Steps
-		if errs[w] != nil && (first == nil || l.place(errs[w]) < l.place(first)) {
+		if errs[w] != nil && (first == nil || l.blockIndex(errs[w]) < l.blockIndex(first)) {
 			first = errs[w]
 		}
 	}
 	return sum, first
 }
 
-// place is the number of the tile block that an error is about.
-func (l *launch) place(err error) int {
+// blockIndex is the linear index of the tile block that an error is about; -1 for other errors.
+func (l *launch) blockIndex(err error) int {
 	var r *Report
 	if !errors.As(err, &r) {
 		return -1
@@ -170,14 +171,14 @@ func (l *launch) place(err error) int {
 	return (r.Block[2]*l.opts.Grid[1]+r.Block[1])*l.opts.Grid[0] + r.Block[0]
 }
 
-// load puts the globals of the module into memory, once.
+// load lays out the globals of the module in memory, once.
 func (p *Program) load(mem *Memory) {
 	for _, name := range p.order {
 		g := p.globals[name]
 		if _, ok := mem.globals[g]; ok {
 			continue
 		}
-		t := dense(g.Value())
+		t := denseTile(g.Value())
 		c := codecOf(t.typ.Elem)
 		size := len(t.bits) * c.bytes
 		if c.nibble {
@@ -185,14 +186,14 @@ func (p *Program) load(mem *Memory) {
 		}
 		a := mem.alloc("global @"+name, make([]byte, size), max(int(g.Alignment()), 16))
 		for i, v := range t.bits {
-			addr, high := c.place(a.base, int64(i))
+			addr, high := c.address(a.base, int64(i))
 			c.store(a, int(addr-a.base), high, v, 0)
 		}
 		mem.globals[g] = a.base
 	}
 }
 
-// start runs the tile block. A panic is a fault of ours and becomes a report.
+// start runs the tile block. A panic is a bug of the interpreter and becomes a report.
 func (m *machine) start(e *entry) (err error) {
 	m.op = e.op
 	defer func() {
@@ -204,7 +205,7 @@ func (m *machine) start(e *entry) (err error) {
 	return err
 }
 
-// run executes a block of operations until control leaves it. Memory that it allocated is gone then.
+// run executes a block of operations until control leaves it, and frees what it allocated.
 func (m *machine) run(c *code) (signal, error) {
 	mark := len(m.locals)
 	for i := range c.instrs {
@@ -213,11 +214,11 @@ func (m *machine) run(c *code) (signal, error) {
 		if err := m.tick(); err != nil {
 			return 0, err
 		}
-		s, err := in.act(m)
+		s, err := in.run(m)
 		if err != nil {
 			return 0, err
 		}
-		for _, d := range in.dead {
+		for _, d := range in.lastUses {
 			m.vals[d] = nil
 		}
 		if s != next {
@@ -236,7 +237,7 @@ func (m *machine) release(mark int) {
 	m.locals = m.locals[:mark]
 }
 
-// tick counts an operation or a round of a loop, and looks at the step limit and the context.
+// tick counts an operation or an iteration, and checks the step limit and the context.
 func (m *machine) tick() error {
 	m.steps++
 	if m.launch.stop.Load() {
@@ -266,8 +267,9 @@ func (m *machine) bind(slots []int, vs []value) {
 	}
 }
 
-// defined checks that a tile that decides something has neither undefined nor, in strict runs, inexact elements.
-func (m *machine) defined(t *tile, what string) error {
+// checkDefined reports undefined elements, and in strict runs inexact ones, of a tile whose value decides control flow, an
+// address or a mask.
+func (m *machine) checkDefined(t *tile, what string) error {
 	f := t.any()
 	if (f&undef == 0 || m.opts.AnyUndefined) && (f&inexact == 0 || !m.opts.Strict) {
 		return nil
@@ -280,7 +282,7 @@ func (m *machine) defined(t *tile, what string) error {
 	return nil
 }
 
-// checkFlag is defined for one element.
+// checkFlag is checkDefined for one element.
 func (m *machine) checkFlag(f uint8, shape []int64, i int, what string) error {
 	switch {
 	case f&undef != 0 && !m.opts.AnyUndefined:

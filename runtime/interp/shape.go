@@ -5,8 +5,8 @@ import (
 	"tileiras/ir"
 )
 
-// dense reads a constant.
-func dense(d *ir.DenseAttr) *tile {
+// denseTile reads a constant.
+func denseTile(d *ir.DenseAttr) *tile {
 	typ := d.Type.(*cudatile.TileType)
 	size := ir.DenseElementBytes(typ.Elem)
 	t := newTile(typ, int(typ.NumElements()))
@@ -34,13 +34,13 @@ func constant(c *compiler, op *ir.Op) (action, error) {
 	d, res := ir.Cast[cudatile.Constant](op).Value(), c.slot(op.Result(0))
 	var kept *tile
 	if typeOf(op.Result(0)).NumElements() <= smallConstant {
-		kept = dense(d)
+		kept = denseTile(d)
 	}
 	return func(m *machine) (signal, error) {
 		if kept != nil {
 			m.vals[res] = kept
 		} else {
-			m.vals[res] = dense(d)
+			m.vals[res] = denseTile(d)
 		}
 		return next, nil
 	}, nil
@@ -64,8 +64,8 @@ type box struct {
 	strides []int
 }
 
-// whole is where the elements of a tile of a shape lie, row by row.
-func whole(shape []int64) box {
+// rowMajor is where the elements of a tile of a shape lie, row by row.
+func rowMajor(shape []int64) box {
 	b := box{strides: make([]int, len(shape))}
 	n := 1
 	for d := len(shape) - 1; d >= 0; d-- {
@@ -75,8 +75,8 @@ func whole(shape []int64) box {
 	return b
 }
 
-// move copies the elements of a box of one tile into a box of another; both boxes have the shape.
-func move(to *tile, tb box, from *tile, fb box, shape []int64) {
+// copyBox copies the elements of a box of one tile into a box of another; both boxes have the shape.
+func copyBox(to *tile, tb box, from *tile, fb box, shape []int64) {
 	if len(shape) == 0 {
 		one := []int{1}
 		tb.strides, fb.strides, shape = one, one, []int64{1}
@@ -85,7 +85,7 @@ func move(to *tile, tb box, from *tile, fb box, shape []int64) {
 	if last > 0 {
 		inner := func(b box, i int) box { return box{b.base + i*b.strides[0], b.strides[1:]} }
 		for i := range int(shape[0]) {
-			move(to, inner(tb, i), from, inner(fb, i), shape[1:])
+			copyBox(to, inner(tb, i), from, inner(fb, i), shape[1:])
 		}
 		return
 	}
@@ -109,16 +109,16 @@ func rearrange(source func(op *ir.Op, from []int64) box) rule {
 		b := source(op, typeOf(op.Operand(0)).Shape)
 		return func(m *machine) (signal, error) {
 			out := newTile(typ, int(typ.NumElements()))
-			move(out, whole(typ.Shape), m.tile(arg), b, typ.Shape)
+			copyBox(out, rowMajor(typ.Shape), m.tile(arg), b, typ.Shape)
 			m.vals[res] = out
 			return next, nil
 		}, nil
 	}
 }
 
-// broadcast stands still along the dimensions of size 1.
+// broadcast has stride 0 along the dimensions of size 1.
 func broadcast(_ *ir.Op, from []int64) box {
-	b := whole(from)
+	b := rowMajor(from)
 	for d, n := range from {
 		if n == 1 {
 			b.strides[d] = 0
@@ -127,9 +127,9 @@ func broadcast(_ *ir.Op, from []int64) box {
 	return b
 }
 
-// permute walks the dimensions of the source in another order.
+// permute permutes the strides of the source.
 func permute(op *ir.Op, from []int64) box {
-	all := whole(from)
+	all := rowMajor(from)
 	b := box{}
 	for _, d := range ir.Cast[cudatile.Permute](op).Permutation() {
 		b.strides = append(b.strides, all.strides[d])
@@ -151,9 +151,9 @@ func cat(c *compiler, op *ir.Op) (action, error) {
 	lhs, rhs, res, typ := c.slot(op.Operand(0)), c.slot(op.Operand(1)), c.slot(op.Result(0)), typeOf(op.Result(0))
 	dim := int(ir.Cast[cudatile.Cat](op).Dim())
 	return func(m *machine) (signal, error) {
-		out, to := newTile(typ, int(typ.NumElements())), whole(typ.Shape)
+		out, to := newTile(typ, int(typ.NumElements())), rowMajor(typ.Shape)
 		for _, in := range []*tile{m.tile(lhs), m.tile(rhs)} {
-			move(out, to, in, whole(in.typ.Shape), in.typ.Shape)
+			copyBox(out, to, in, rowMajor(in.typ.Shape), in.typ.Shape)
 			to.base += int(in.typ.Shape[dim]) * to.strides[dim]
 		}
 		m.vals[res] = out
@@ -166,7 +166,7 @@ func (m *machine) slice(whole box, shape, part []int64, indices []int) (b box, o
 	b = whole
 	for d, s := range indices {
 		i := m.tile(s)
-		if err := m.defined(i, "a slice index"); err != nil {
+		if err := m.checkDefined(i, "a slice index"); err != nil {
 			return b, false, err
 		}
 		if i.bits[0] >= uint64(shape[d]/part[d]) {
@@ -183,12 +183,12 @@ func extract(c *compiler, op *ir.Op) (action, error) {
 	indices := c.slotsOf(op.OperandGroup(1))
 	return func(m *machine) (signal, error) {
 		in, out := m.tile(from), newTile(typ, int(typ.NumElements()))
-		b, ok, err := m.slice(whole(in.typ.Shape), in.typ.Shape, typ.Shape, indices)
+		b, ok, err := m.slice(rowMajor(in.typ.Shape), in.typ.Shape, typ.Shape, indices)
 		if err != nil {
 			return 0, err
 		}
 		if ok {
-			move(out, whole(typ.Shape), in, b, typ.Shape)
+			copyBox(out, rowMajor(typ.Shape), in, b, typ.Shape)
 		} else {
 			out.markAll(undef)
 		}
@@ -204,12 +204,12 @@ func insert(c *compiler, op *ir.Op) (action, error) {
 	return func(m *machine) (signal, error) {
 		in, old := m.tile(part), m.tile(dst)
 		out := &tile{typ: old.typ, bits: append([]uint64(nil), old.bits...), flags: append([]uint8(nil), old.flags...)}
-		b, ok, err := m.slice(whole(old.typ.Shape), old.typ.Shape, in.typ.Shape, indices)
+		b, ok, err := m.slice(rowMajor(old.typ.Shape), old.typ.Shape, in.typ.Shape, indices)
 		if err != nil {
 			return 0, err
 		}
 		if ok {
-			move(out, b, in, whole(in.typ.Shape), in.typ.Shape)
+			copyBox(out, b, in, rowMajor(in.typ.Shape), in.typ.Shape)
 		} else {
 			out.markAll(undef)
 		}
@@ -218,13 +218,14 @@ func insert(c *compiler, op *ir.Op) (action, error) {
 	}, nil
 }
 
-// choose is select: an element of one of two tiles, undefined where the condition is. What is not chosen does not matter.
-func choose(c *compiler, op *ir.Op) (action, error) {
+// selectRule is select: an element of one of two tiles, undefined where the condition is. The flags of the element that is not
+// selected do not matter.
+func selectRule(c *compiler, op *ir.Op) (action, error) {
 	args, res, typ := c.slotsOf(op.Operands()), c.slot(op.Result(0)), typeOf(op.Result(0))
 	return func(m *machine) (signal, error) {
 		in, n := m.operands(args)
 		if m.opts.Strict {
-			if err := m.exact(in[0]); err != nil {
+			if err := m.checkExact(in[0]); err != nil {
 				return 0, err
 			}
 		}

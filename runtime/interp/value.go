@@ -8,7 +8,7 @@ import (
 
 // Flags of an element, and of a byte of memory.
 const (
-	undef   uint8 = 1 << iota // any bits may be seen here
+	undef   uint8 = 1 << iota // unspecified bits
 	inexact                   // another correct implementation may compute other bits
 )
 
@@ -23,10 +23,10 @@ type token struct{}
 //
 // The body of a reduction runs on many elements at once; its "scalars" then have one element per lane.
 type tile struct {
-	typ   *cudatile.TileType
-	bits  []uint64
-	flags []uint8 // nil when no element has a flag
-	loose bool    // nobody asks which elements are inexact
+	typ           *cudatile.TileType
+	bits          []uint64
+	flags         []uint8 // nil when no element has a flag
+	ignoreInexact bool    // do not track inexact elements
 }
 
 func newTile(t *cudatile.TileType, n int) *tile { return &tile{typ: t, bits: make([]uint64, n)} }
@@ -48,7 +48,7 @@ func (t *tile) markAll(f uint8) {
 
 // marked is a copy of a tile in which every element has the flag.
 func (t *tile) marked(f uint8) *tile {
-	c := &tile{t.typ, t.bits, append([]uint8(nil), t.flags...), t.loose}
+	c := &tile{t.typ, t.bits, append([]uint8(nil), t.flags...), t.ignoreInexact}
 	c.markAll(f)
 	return c
 }
@@ -101,7 +101,7 @@ func widthOf(v *ir.Value) int {
 	return 0
 }
 
-// tensorView is a strided array in memory; base may not be aligned or mapped, which shows when it is used.
+// tensorView is a strided array in memory; whether base is aligned and mapped is checked when it is accessed.
 type tensorView struct {
 	typ            *cudatile.TensorViewType
 	base           uint64
@@ -136,8 +136,8 @@ func codecOf(elem ir.Type) codec {
 	return codec{bytes: 8} // pointers
 }
 
-// place is the address of element i after base and, for elements of 4 bits, the half of the byte.
-func (c codec) place(base uint64, i int64) (addr uint64, high bool) {
+// address is the address of element i after base and, for elements of 4 bits, the half of the byte.
+func (c codec) address(base uint64, i int64) (addr uint64, high bool) {
 	if c.nibble {
 		return base + uint64(i>>1), i&1 != 0
 	}

@@ -17,7 +17,7 @@ func makeTensorView(c *compiler, op *ir.Op) (action, error) {
 	typ := v.Result().Type().(*cudatile.TensorViewType)
 	return func(m *machine) (signal, error) {
 		p := m.tile(base)
-		if err := m.defined(p, "the base address"); err != nil {
+		if err := m.checkDefined(p, "the base address"); err != nil {
 			return 0, err
 		}
 		v := &tensorView{typ: typ, base: p.bits[0]}
@@ -47,7 +47,7 @@ func (m *machine) fill(static []int64, slots []int, what string) ([]int64, error
 			continue
 		}
 		t := m.tile(slots[k])
-		if err := m.defined(t, what); err != nil {
+		if err := m.checkDefined(t, what); err != nil {
 			return nil, err
 		}
 		out[i] = int64(t.bits[0])
@@ -66,9 +66,9 @@ func makeTileView(c *compiler, op *ir.Op) (action, error) {
 	}, nil
 }
 
-// window is where the elements of one tile of a view lie: element (i, j, ...) at offset[0][i] + offset[1][j] + ...
+// footprint is where the elements of one tile of a view lie: element (i, j, ...) at offset[0][i] + offset[1][j] + ...
 // elements from the base, and inside the array when all of its inside are true.
-type window struct {
+type footprint struct {
 	base    uint64
 	shape   []int64
 	offset  [][]int64
@@ -79,12 +79,12 @@ type window struct {
 // tileAt evaluates the indices of an access. promised has the dimensions that the program says are inside.
 //
 //	coordinate along tile dimension i = index[i]*step[i] + k, or along the sparse dimension index[i][k]
-func (m *machine) tileAt(v *tileView, indices []int, promised ir.BoolArray) (*window, error) {
-	w := &window{base: v.array.base, shape: v.facts.Tile.Shape}
+func (m *machine) tileAt(v *tileView, indices []int, promised ir.BoolArray) (*footprint, error) {
+	w := &footprint{base: v.array.base, shape: v.facts.Tile.Shape}
 	space := v.indexSpace()
 	for i, s := range indices {
 		idx := m.tile(s)
-		if err := m.defined(idx, "an index of the view"); err != nil {
+		if err := m.checkDefined(idx, "an index of the view"); err != nil {
 			return nil, err
 		}
 		d := v.facts.DimMap[i]
@@ -116,9 +116,9 @@ func (m *machine) tileAt(v *tileView, indices []int, promised ir.BoolArray) (*wi
 	return w, nil
 }
 
-// runs visits the elements along the last dimension together, in row-major order of the others: the number of the first element, its offset but for
-// that along the last dimension, and whether all other dimensions are inside.
-func (w *window) runs(visit func(i int, off int64, inside bool) error) error {
+// rows visits the elements along the last dimension together, in row-major order of the others: the number of the first element,
+// its offset but for that along the last dimension, and whether all other dimensions are inside.
+func (w *footprint) rows(visit func(i int, off int64, inside bool) error) error {
 	i, last := 0, len(w.shape)-1
 	var walk func(d int, off int64, inside bool) error
 	walk = func(d int, off int64, inside bool) error {
@@ -138,15 +138,15 @@ func (w *window) runs(visit func(i int, off int64, inside bool) error) error {
 }
 
 // each visits the elements in row-major order with their place in memory.
-func (w *window) each(c codec, visit func(i int, inside bool, addr uint64, high bool) error) error {
-	return w.runs(func(i int, off int64, inside bool) error { return w.run(c, i, off, inside, visit) })
+func (w *footprint) each(c codec, visit func(i int, inside bool, addr uint64, high bool) error) error {
+	return w.rows(func(i int, off int64, inside bool) error { return w.row(c, i, off, inside, visit) })
 }
 
-// run visits the elements of one run.
-func (w *window) run(c codec, i int, off int64, inside bool, visit func(i int, inside bool, addr uint64, high bool) error) error {
+// row visits the elements of one row.
+func (w *footprint) row(c codec, i int, off int64, inside bool, visit func(i int, inside bool, addr uint64, high bool) error) error {
 	last := len(w.shape) - 1
 	for k, o := range w.offset[last] {
-		addr, high := c.place(w.base, off+o)
+		addr, high := c.address(w.base, off+o)
 		if err := visit(i+k, inside && w.inside[last][k], addr, high); err != nil {
 			return err
 		}
@@ -155,10 +155,10 @@ func (w *window) run(c codec, i int, off int64, inside bool, visit func(i int, i
 }
 
 // first is the offset of the first element along the last dimension.
-func (w *window) first() int64 { return w.offset[len(w.shape)-1][0] }
+func (w *footprint) first() int64 { return w.offset[len(w.shape)-1][0] }
 
-// rest visits the elements of a run after the first n, none of which is inside.
-func (w *window) rest(i, n int, visit func(i int, inside bool, addr uint64, high bool) error) error {
+// outsideRest visits the elements of a row after the first n, none of which is inside.
+func (w *footprint) outsideRest(i, n int, visit func(i int, inside bool, addr uint64, high bool) error) error {
 	for k := n; k < len(w.offset[len(w.shape)-1]); k++ {
 		if err := visit(i+k, false, 0, false); err != nil {
 			return err
@@ -167,8 +167,8 @@ func (w *window) rest(i, n int, visit func(i int, inside bool, addr uint64, high
 	return nil
 }
 
-// evenly tells whether the elements of a run that are inside are its first n, step elements apart.
-func (w *window) evenly() (n int, step int64, ok bool) {
+// uniformStride tells whether the elements of a row that are inside are its first n, step elements apart.
+func (w *footprint) uniformStride() (n int, step int64, ok bool) {
 	offset, inside := w.offset[len(w.shape)-1], w.inside[len(w.shape)-1]
 	for n < len(inside) && inside[n] {
 		n++
@@ -205,23 +205,23 @@ func viewAccessOf(c *compiler, op *ir.Op) viewAccess {
 		indices: c.slotsOf(a.Index()), x: accessOf(facts.Tile.Elem, facts.Tile.Shape)}
 }
 
-func (a *viewAccess) window(m *machine) (*window, error) {
+func (a *viewAccess) footprint(m *machine) (*footprint, error) {
 	m.vals[a.token] = token{}
 	return m.tileAt(m.vals[a.view].(*tileView), a.indices, a.promised)
 }
 
-// changed is the window of an operation that writes. An index outside the index space is undefined.
-func (a *viewAccess) changed(m *machine) (*window, error) {
-	w, err := a.window(m)
+// writeFootprint is the footprint of an operation that writes. An index outside the index space is undefined.
+func (a *viewAccess) writeFootprint(m *machine) (*footprint, error) {
+	w, err := a.footprint(m)
 	if err == nil && w.outside {
 		err = m.fail(Undefined, "the index lies outside the index space %v of the view", m.vals[a.view].(*tileView).indexSpace())
 	}
 	return w, err
 }
 
-// change visits the elements inside the array, for operations that write.
-func (a *viewAccess) change(m *machine, visit func(i int, addr uint64, high bool) error) error {
-	w, err := a.changed(m)
+// eachWritten visits the elements inside the array, for operations that write.
+func (a *viewAccess) eachWritten(m *machine, visit func(i int, addr uint64, high bool) error) error {
+	w, err := a.writeFootprint(m)
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 	pad, padded := padding(a.facts)
 	typ := a.facts.Tile
 	return func(m *machine) (signal, error) {
-		w, err := a.window(m)
+		w, err := a.footprint(m)
 		if err != nil {
 			return 0, err
 		}
@@ -268,7 +268,7 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 		m.vals[res] = out
 		if w.outside {
 			for i := range out.bits {
-				if m.undefine(out, i); m.opts.ZeroPadding && padded {
+				if m.markUnpadded(out, i); m.opts.ZeroPadding && padded {
 					out.bits[i] = pad
 				}
 			}
@@ -279,16 +279,16 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 				return a.x.read(m, out, i, addr, high)
 			}
 			if out.bits[i] = pad; !padded {
-				m.undefine(out, i)
+				m.markUnpadded(out, i)
 			}
 			return nil
 		}
-		lead, step, even := w.evenly()
-		return next, w.runs(func(i int, off int64, inside bool) error {
+		lead, step, even := w.uniformStride()
+		return next, w.rows(func(i int, off int64, inside bool) error {
 			if even && inside && lead > 0 && a.x.readRun(m, out.bits[i:][:lead], w.base, off+w.first(), step) {
-				return w.rest(i, lead, read)
+				return w.outsideRest(i, lead, read)
 			}
-			return w.run(a.x.codec, i, off, inside, read)
+			return w.row(a.x.codec, i, off, inside, read)
 		})
 	}, nil
 }
@@ -297,7 +297,7 @@ func storeView(c *compiler, op *ir.Op) (action, error) {
 	a, src := viewAccessOf(c, op), c.slot(ir.Cast[cudatile.TileOp](op).Tile())
 	return func(m *machine) (signal, error) {
 		v := m.tile(src)
-		w, err := a.changed(m)
+		w, err := a.writeFootprint(m)
 		if err != nil {
 			return 0, err
 		}
@@ -307,13 +307,13 @@ func storeView(c *compiler, op *ir.Op) (action, error) {
 			}
 			return a.x.write(m, v, i, addr, high)
 		}
-		lead, step, even := w.evenly()
+		lead, step, even := w.uniformStride()
 		even = even && (v.any()&undef == 0 || m.opts.AnyUndefined)
-		return next, w.runs(func(i int, off int64, inside bool) error {
+		return next, w.rows(func(i int, off int64, inside bool) error {
 			if !inside || even && (lead == 0 || a.x.writeRun(m, v.bits[i:][:lead], w.base, off+w.first(), step, v.flags != nil)) {
 				return nil
 			}
-			return w.run(a.x.codec, i, off, inside, write)
+			return w.row(a.x.codec, i, off, inside, write)
 		})
 	}, nil
 }

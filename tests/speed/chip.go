@@ -17,7 +17,7 @@ type chip struct {
 	fp32, half2, fp64, alu float64 // threads of these pipes
 	mma, wgmma, tcgen05    float64 // flops of 16-bit operands by kind of instruction
 	dmma                   float64 // flops of f64
-	plain8                 float64 // part of the rate for 8-bit floats that mma.sync reaches when it adds in f32 and multiplies by no scales
+	unscaledFP8            float64 // part of the rate for 8-bit floats that mma.sync reaches when it adds in f32 and multiplies by no scales
 	sharedKB, warps        int
 	l1KB                   int     // of L1 and shared memory together
 	clock                  float64 // GHz

@@ -16,14 +16,14 @@ import (
 	"tileiras/tests/ptxas"
 )
 
-// workshop is where the compilers and their results are.
-type workshop struct {
+// toolchain is where the compilers and their results are.
+type toolchain struct {
 	bin, corpus, nvidia, triton string
 	cache                       string // results by content: nothing gets stale
 	model                       string // hash of this program
 }
 
-// outcome is a code with its time, or why there is none.
+// outcome is the timing of a compiler's code, or why there is none.
 type outcome struct {
 	*timing
 	peer string
@@ -34,7 +34,7 @@ func (o *outcome) rated() bool { return o.err == nil && o.timing != nil }
 
 var errorLine = regexp.MustCompile(`\berror: *(.*)`)
 
-// call runs a program and returns all that it said; an error is one line.
+// call runs a program and returns its output; an error is one line.
 func call(program string, args ...string) (string, error) {
 	out, err := exec.Command(program, args...).CombinedOutput()
 	if err != nil {
@@ -56,8 +56,8 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil))[:24]
 }
 
-// kept returns a timing from the cache, or makes it and puts it there. Errors are not kept.
-func (w *workshop) kept(key string, make func() (*timing, error)) (*timing, error) {
+// cached returns a timing from the cache, or computes and stores it. Errors are not stored.
+func (w *toolchain) cached(key string, make func() (*timing, error)) (*timing, error) {
 	file := filepath.Join(w.cache, "time-"+key+".json")
 	if data, err := os.ReadFile(file); err == nil {
 		t := &timing{}
@@ -74,16 +74,16 @@ func (w *workshop) kept(key string, make func() (*timing, error)) (*timing, erro
 	return t, os.WriteFile(file, data, 0o644)
 }
 
-// timed judges a cubin, or remembers.
-func (w *workshop) timed(cubin string, sm int, b *bench, like string, dynamic int) (*timing, error) {
+// timeCubin is modelCubin through the cache.
+func (w *toolchain) timeCubin(cubin string, sm int, b *bench, like string, dynamic int) (*timing, error) {
 	data, err := os.ReadFile(cubin)
 	if err != nil {
 		return nil, err
 	}
-	return w.kept(digest(string(data), sm, b.Name, like, dynamic, w.model), func() (*timing, error) { return judge(w.nvidia, cubin, sm, b, like, dynamic) })
+	return w.cached(digest(string(data), sm, b.Name, like, dynamic, w.model), func() (*timing, error) { return modelCubin(w.nvidia, cubin, sm, b, like, dynamic) })
 }
 
-func (w *workshop) bytecode(b *bench) string {
+func (w *toolchain) bytecode(b *bench) string {
 	return filepath.Join(w.corpus, b.Name, "kernel.tileirbc")
 }
 
@@ -97,7 +97,7 @@ var (
 const oursPTX = "ours.ptx"
 
 // ours compiles by tileiras, with flags, and ptxas.
-func (w *workshop) ours(b *bench, sm int, tmp string, flags ...string) outcome {
+func (w *toolchain) ours(b *bench, sm int, tmp string, flags ...string) outcome {
 	ptx, cubin := filepath.Join(tmp, oursPTX), filepath.Join(tmp, "ours.cubin")
 	args := append(flags, "--gpu-name", fmt.Sprintf("sm_%d", sm), "--abi=tile", "--emit=ptx", "-o", ptx, w.bytecode(b))
 	if _, err := call(filepath.Join(w.bin, "tileiras"), args...); err != nil {
@@ -115,7 +115,7 @@ func (w *workshop) ours(b *bench, sm int, tmp string, flags ...string) outcome {
 	if err != nil {
 		return outcome{err: err}
 	}
-	t, err := w.timed(cubin, sm, b, b.Name, 0)
+	t, err := w.timeCubin(cubin, sm, b, b.Name, 0)
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -132,7 +132,7 @@ func (w *workshop) ours(b *bench, sm int, tmp string, flags ...string) outcome {
 }
 
 // theirs compiles by NVIDIA's tileiras, once for a bytecode, target and hint.
-func (w *workshop) theirs(b *bench, sm int, hint bool, tmp string) outcome {
+func (w *toolchain) theirs(b *bench, sm int, hint bool, tmp string) outcome {
 	source, name := w.bytecode(b), "nvidia"
 	data, err := os.ReadFile(source)
 	if err != nil {
@@ -160,12 +160,12 @@ func (w *workshop) theirs(b *bench, sm int, hint bool, tmp string) outcome {
 			return outcome{err: err}
 		}
 	}
-	t, err := w.timed(cubin, sm, b, b.Name, 0)
+	t, err := w.timeCubin(cubin, sm, b, b.Name, 0)
 	return outcome{t, name, err}
 }
 
 // hinted writes a bytecode whose entries have the hint of more worker warps.
-func (w *workshop) hinted(bytecode, version string, sm int, tmp string) (string, error) {
+func (w *toolchain) hinted(bytecode, version string, sm int, tmp string) (string, error) {
 	text, out := filepath.Join(tmp, "hint.tileir"), filepath.Join(tmp, "hint.tileirbc")
 	tool := filepath.Join(w.bin, "tile-translate")
 	if _, err := call(tool, "--cudatilebc-to-mlir", bytecode, "-o", text); err != nil {
@@ -213,7 +213,7 @@ var counterparts = []struct {
 }
 
 // assembled is the cubin in a folder of Triton's, or what ptxas makes of the PTX there.
-func (w *workshop) assembled(folder string, sm int) (string, error) {
+func (w *toolchain) assembled(folder string, sm int) (string, error) {
 	cubin, ptx := filepath.Join(folder, "kernel.cubin"), filepath.Join(folder, "kernel.ptx")
 	if _, err := os.Stat(cubin); err == nil {
 		return cubin, nil
@@ -235,7 +235,7 @@ func (w *workshop) assembled(folder string, sm int) (string, error) {
 }
 
 // tritons is the fastest of Triton's kernels of the same work; neither timing nor error where there is none.
-func (w *workshop) tritons(b *bench, sm int) outcome {
+func (w *toolchain) tritons(b *bench, sm int) outcome {
 	for _, c := range counterparts {
 		if c.kernels.MatchString(b.Name) {
 			return w.fastest(c.peers, b, sm)
@@ -249,15 +249,15 @@ func (w *workshop) tritons(b *bench, sm int) outcome {
 var rounding = []peer{{"matmul_f32_rounded_128x128", "gemm_f32_128x128x32"}, {"matmul_f32_rounded_128x256", "gemm_f32_128x256x32"}}
 
 // sameRounding is the fastest of Triton's kernels that round as the bytecode says, where tritons gives one that does not.
-func (w *workshop) sameRounding(b *bench, sm int) outcome {
+func (w *toolchain) sameRounding(b *bench, sm int) outcome {
 	if family(b.Name) != truncatable || sm >= 90 {
 		return outcome{}
 	}
 	return w.fastest(rounding, b, sm)
 }
 
-// fastest is the best of those of Triton's kernels that are there.
-func (w *workshop) fastest(peers []peer, b *bench, sm int) (best outcome) {
+// fastest is the fastest of those of Triton's kernels that exist in the folder.
+func (w *toolchain) fastest(peers []peer, b *bench, sm int) (best outcome) {
 	for _, p := range peers {
 		name := p.kernel
 		folder := filepath.Join(w.triton, fmt.Sprintf("%s.sm%d", name, sm))
@@ -273,7 +273,7 @@ func (w *workshop) fastest(peers []peer, b *bench, sm int) (best outcome) {
 		if err != nil {
 			return outcome{err: fmt.Errorf("%s: %w", name, err)}
 		}
-		t, err := w.timed(cubin, sm, b, p.like, launch.Shared)
+		t, err := w.timeCubin(cubin, sm, b, p.like, launch.Shared)
 		switch {
 		case err != nil && best.timing == nil:
 			best = outcome{err: fmt.Errorf("%s: %w", name, err)}

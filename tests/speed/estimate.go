@@ -39,19 +39,19 @@ const (
 type model struct {
 	*chip
 	*kernel
-	loops      [][]int // innermost
-	everything []int
-	flow       *flow
-	blocks     int  // that fit on a multiprocessor
-	tcgen05    bool // products of the multiprocessor's own tensor pipe
-	bulk       bool // TMA copies
-	fed        bool // mbarriers announce copies that the loop does not show
-	roles      bool // warps have different code
+	loops       [][]int // innermost
+	reachable   []int
+	flow        *controlFlow
+	blocks      int  // that fit on a multiprocessor
+	tcgen05     bool // products of the multiprocessor's own tensor pipe
+	bulk        bool // TMA copies
+	mbarrierFed bool // mbarriers announce copies that the loop does not show
+	roles       bool // warps have different code
 }
 
 func newModel(c *chip, k *kernel) *model {
-	f := newFlow(k.code)
-	m := &model{chip: c, kernel: k, flow: f, loops: f.innermost(), everything: f.numbers(f.reached())}
+	f := newControlFlow(k.code)
+	m := &model{chip: c, kernel: k, flow: f, loops: f.innermost(), reachable: f.numbers(f.reached())}
 	m.blocks = c.blocks(k.registers, k.shared, m.warpsOfBlock())
 	for n := range k.code {
 		op := k.code[n].op
@@ -65,14 +65,15 @@ func newModel(c *chip, k *kernel) *model {
 	waits := slices.ContainsFunc(m.products(), func(l []int) bool { return m.has(l, "SYNCS") && !m.copies(l) })
 	handed := waits && slices.ContainsFunc(m.loops, m.copies)
 	m.roles = m.roles || handed
-	m.fed = m.bulk || handed
+	m.mbarrierFed = m.bulk || handed
 	return m
 }
 
 // tensorMemory is the parts of 32 columns that blocks share which sum in tensor memory.
 const tensorMemory = 16
 
-// tensorParts is how many of them an instruction takes, 0 if it takes none: the constant that was put last into the uniform register that it names.
+// tensorParts is how many of these units an instruction allocates, 0 if none: the constant last moved into the uniform register
+// that it names.
 func tensorParts(code []instruction, n int) int {
 	i := &code[n]
 	if i.op != "UTCATOMSWS" || !strings.HasPrefix(i.mods, ".FIND_AND_SET") {
@@ -90,7 +91,7 @@ func tensorParts(code []instruction, n int) int {
 
 func (m *model) warpsOfBlock() int { return (m.threads + 31) / 32 }
 
-// workers are the warps that run the hot loop: in kernels with roles, those that copy and store do not.
+// workers is the number of warps that run the hot loop: with warp specialization, those that copy and store do not.
 func (m *model) workers() int {
 	w := m.warpsOfBlock()
 	if !m.roles || w <= 4 {
@@ -116,20 +117,20 @@ func (m *model) copies(numbers []int) bool {
 func (m *model) products() [][]int {
 	most := 0.0
 	for _, l := range m.loops {
-		most = max(most, m.priceOf(m.code, l).flops)
+		most = max(most, m.costOf(m.code, l).flops)
 	}
 	var out [][]int
 	for _, l := range m.loops {
-		if most > 0 && m.priceOf(m.code, l).flops >= 0.9*most {
+		if most > 0 && m.costOf(m.code, l).flops >= 0.9*most {
 			out = append(out, l)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b []int) int {
-		x, y := m.priceOf(m.code, a).flops, m.priceOf(m.code, b).flops
+		x, y := m.costOf(m.code, a).flops, m.costOf(m.code, b).flops
 		if x != y {
 			return cmpFloat(x, y)
 		}
-		if x, y = m.priceOf(m.code, trim(m.code, a)).bound, m.priceOf(m.code, trim(m.code, b)).bound; x != y {
+		if x, y = m.costOf(m.code, trim(m.code, a)).bottleneck, m.costOf(m.code, trim(m.code, b)).bottleneck; x != y {
 			return cmpFloat(x, y)
 		}
 		return len(a) - len(b)
@@ -144,8 +145,8 @@ func cmpFloat(a, b float64) int {
 	return 1
 }
 
-// how is what a region runs under; zero values mean what the kernel and the chip say.
-type how struct {
+// conditions is what a region runs under; zero values mean what the kernel and the chip say.
+type conditions struct {
 	warps, blocks int
 	near          map[int]int // where an instruction finds what it loads, if not in DRAM
 	fillPerFlop   float64     // bytes copied per flop, in kernels whose copies the loop does not show
@@ -156,13 +157,13 @@ type how struct {
 type rate struct{ cycles, flops, global float64 }
 
 // run simulates instructions as a loop.
-func (m *model) run(numbers []int, h how) rate {
-	p := m.priceOf(m.code, numbers)
-	s := &simulation{trace: m.traceOf(m.code, numbers, m.fed), warps: m.workers(), blocks: m.blocks, iterations: iterations, stages: 1}
+func (m *model) run(numbers []int, h conditions) rate {
+	p := m.costOf(m.code, numbers)
+	s := &simulation{trace: m.traceOf(m.code, numbers, m.mbarrierFed), warps: m.workers(), blocks: m.blocks, iterations: iterations, stages: 1}
 	for n, i := range numbers {
 		s.steps[n].near = h.near[i]
 	}
-	s.memory = [numNear]way{{m.dram(), latencyGlobal}, {bandwidthL2, latencyL2}, {bandwidthL1, latencyL1}}
+	s.memory = [numNear]memoryPath{{m.dram(), latencyGlobal}, {bandwidthL2, latencyL2}, {bandwidthL1, latencyL1}}
 	if h.warps > 0 {
 		s.warps = h.warps
 	}
@@ -177,12 +178,12 @@ func (m *model) run(numbers []int, h how) rate {
 	if m.tcgen05 {
 		r.flops, tensor = p.flops, p.tensor
 	}
-	if m.fed && s.waits > 0 {
-		s.fill = max(0, h.fillPerFlop*r.flops-r.global) // the rest the loop loads itself
+	if m.mbarrierFed && s.waits > 0 {
+		s.fillBytes = max(0, h.fillPerFlop*r.flops-r.global) // the rest the loop loads itself
 	}
-	if s.fill > 0 {
-		room := int(math.Floor(float64(m.shared-h.resident) / s.fill))
-		s.stages, s.inPlace = max(1, min(8, room)), room < 2 && s.bulk > 0
+	if s.fillBytes > 0 {
+		room := int(math.Floor(float64(m.shared-h.resident) / s.fillBytes))
+		s.stages, s.copiesInTrace = max(1, min(8, room)), room < 2 && s.bulk > 0
 	}
 	if r.flops > 0 {
 		s.memory[nearDRAM].bandwidth = m.l2
@@ -198,12 +199,12 @@ func (m *model) run(numbers []int, h how) rate {
 		r.cycles = (last - ended[start]) / float64(len(ended)-1-start)
 	}
 	// A window of few iterations may catch a burst, or the last warps alone where the first ran ahead: never faster than what all blocks share.
-	r.cycles = max(r.cycles, s.busiest(), s.fill/s.memory[nearDRAM].bandwidth, tensor, p.issued*float64(s.warps))
+	r.cycles = max(r.cycles, s.bandwidthBound(), s.fillBytes/s.memory[nearDRAM].bandwidth, tensor, p.issued*float64(s.warps))
 	return r
 }
 
 // flopRate is the TF/s of the n-th of the hot loops.
-func (m *model) flopRate(n int, h how) (float64, error) {
+func (m *model) flopRate(n int, h conditions) (float64, error) {
 	loops := m.products()
 	if len(loops) == 0 {
 		return 0, errors.New("no loop with matrix instructions whose shape is in the code")
@@ -218,21 +219,21 @@ func (m *model) flopRate(n int, h how) (float64, error) {
 	r := m.run(numbers, h)
 	if m.roles { // threads of another role may bring what is multiplied, element by element
 		for _, l := range m.feeders() {
-			r.cycles = max(r.cycles, m.run(trim(m.code, l), how{warps: max(4, m.workers()), blocks: m.blocks}).cycles)
+			r.cycles = max(r.cycles, m.run(trim(m.code, l), conditions{warps: max(4, m.workers()), blocks: m.blocks}).cycles)
 		}
 	}
 	if alone {
 		readers := m.readers()
 		for _, l := range readers {
 			// Each role has as many warps, and the four of a group see all rows: with eight in one role, each thread has half of a row.
-			reader := m.run(trim(m.code, l), how{warps: max(4, m.workers()/len(readers)), blocks: m.blocks})
+			reader := m.run(trim(m.code, l), conditions{warps: max(4, m.workers()/len(readers)), blocks: m.blocks})
 			r.cycles = max(r.cycles, reader.cycles)
 		}
 	}
 	return r.flops / r.cycles * m.clock * m.count / 1e3, nil
 }
 
-// narrowest is the number of the loop of the hot ones that loads fewest bytes at a time: of the versions of a loop, the one for arrays that are not aligned.
+// narrowest is the index of the hot loop with the narrowest loads: of the versions of a loop, the one for unaligned arrays.
 func (m *model) narrowest() (best int) {
 	width := func(l []int) float64 {
 		accesses, bytes := 0, 0
@@ -255,7 +256,7 @@ func (m *model) narrowest() (best int) {
 	return best
 }
 
-// feeders are the loops without products in which threads load and store to shared memory.
+// feeders are the loops without products in which threads copy from global to shared memory through registers.
 func (m *model) feeders() [][]int {
 	products := m.products()
 	return slices.DeleteFunc(slices.Clone(m.loops), func(l []int) bool {
@@ -264,7 +265,7 @@ func (m *model) feeders() [][]int {
 	})
 }
 
-// readers are the loops that read tensor memory, of those alike the shortest.
+// readers are the loops that read tensor memory; of those alike only the shortest.
 func (m *model) readers() (out [][]int) {
 	count := func(l []int, op string) (n int) {
 		for _, i := range l {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// flow is code cut into blocks: block b is the instructions from first[b] to first[b+1].
-type flow struct {
-	code   []instruction
-	first  []int
-	succs  [][]int
-	preds  [][]int
-	order  []int // reverse postorder of what is reached
-	dom    []set // by block
-	loops  []loop
-	within map[int]int // first instruction of a block -> block
-	rare   set
+// controlFlow is the control flow graph: block b is the instructions from first[b] to first[b+1].
+type controlFlow struct {
+	code    []instruction
+	first   []int
+	succs   [][]int
+	preds   [][]int
+	order   []int // reverse postorder of what is reached
+	dom     []set // by block
+	loops   []loop
+	blockAt map[int]int // first instruction of a block -> block
+	rare    set
 }
 
 type set map[int]bool
@@ -35,11 +35,11 @@ func (s set) subset(t set) bool {
 }
 
 // loop is a natural loop: its blocks, and those that every iteration runs.
-type loop struct{ body, always set }
+type loop struct{ body, everyIteration set }
 
 var choice = regexp.MustCompile(`^!?U?P\d`) // a branch that takes its predicate as an operand
 
-// leaves reports whether control never goes on after an instruction.
+// leaves reports whether control never falls through an instruction.
 func (i *instruction) leaves() bool {
 	switch i.op {
 	case "EXIT", "RET", "BRX", "JMP":
@@ -50,8 +50,8 @@ func (i *instruction) leaves() bool {
 	return false
 }
 
-func newFlow(code []instruction) *flow {
-	f := &flow{code: code, within: map[int]int{}}
+func newControlFlow(code []instruction) *controlFlow {
+	f := &controlFlow{code: code, blockAt: map[int]int{}}
 	starts := set{0: true}
 	for n := range code {
 		i := &code[n]
@@ -64,7 +64,7 @@ func newFlow(code []instruction) *flow {
 	}
 	for n := range code {
 		if starts[n] {
-			f.within[n] = len(f.first)
+			f.blockAt[n] = len(f.first)
 			f.first = append(f.first, n)
 		}
 	}
@@ -74,21 +74,21 @@ func newFlow(code []instruction) *flow {
 	for b := range blocks {
 		last := &code[f.first[b+1]-1]
 		for _, t := range last.targets {
-			f.succs[b] = append(f.succs[b], f.within[t])
+			f.succs[b] = append(f.succs[b], f.blockAt[t])
 		}
 		if !last.leaves() && b+1 < blocks {
 			f.succs[b] = append(f.succs[b], b+1)
 		}
 	}
-	f.walk()
+	f.orderBlocks()
 	f.dominators()
 	f.findLoops()
 	f.findRare()
 	return f
 }
 
-// walk fills in the order, and the predecessors among what is reached.
-func (f *flow) walk() {
+// orderBlocks computes the reverse postorder, and the predecessors among reachable blocks.
+func (f *controlFlow) orderBlocks() {
 	seen := make([]bool, len(f.succs))
 	var visit func(b int)
 	visit = func(b int) {
@@ -109,8 +109,8 @@ func (f *flow) walk() {
 	}
 }
 
-// dominators fills in which blocks every way to a block passes.
-func (f *flow) dominators() {
+// dominators computes the dominators of every block.
+func (f *controlFlow) dominators() {
 	f.dom = make([]set, len(f.succs))
 	f.dom[0] = set{0: true}
 	for changed := true; changed; {
@@ -142,7 +142,7 @@ func (f *flow) dominators() {
 }
 
 // findLoops collects the natural loops, those of one head as one, in the order of their heads' first back edge.
-func (f *flow) findLoops() {
+func (f *controlFlow) findLoops() {
 	at := map[int]int{} // by head
 	for _, b := range f.order {
 		for _, head := range f.succs[b] {
@@ -161,9 +161,9 @@ func (f *flow) findLoops() {
 			}
 			l := &f.loops[n]
 			f.collect(l.body, b)
-			for x := range l.always {
+			for x := range l.everyIteration {
 				if !f.dom[b][x] {
-					delete(l.always, x)
+					delete(l.everyIteration, x)
 				}
 			}
 		}
@@ -171,7 +171,7 @@ func (f *flow) findLoops() {
 }
 
 // collect adds the blocks from which control reaches b without passing the head, which is in the body.
-func (f *flow) collect(body set, b int) {
+func (f *controlFlow) collect(body set, b int) {
 	if body[b] {
 		return
 	}
@@ -182,7 +182,7 @@ func (f *flow) collect(body set, b int) {
 }
 
 // numbers are the instructions of blocks, in order.
-func (f *flow) numbers(blocks set) []int {
+func (f *controlFlow) numbers(blocks set) []int {
 	var out []int
 	for b := range blocks {
 		for n := f.first[b]; n < f.first[b+1]; n++ {
@@ -193,8 +193,8 @@ func (f *flow) numbers(blocks set) []int {
 	return out
 }
 
-// reached is the blocks that are reached, but for those that hardly ever are.
-func (f *flow) reached() set {
+// reached is the reachable blocks, without the rare ones.
+func (f *controlFlow) reached() set {
 	all := set{}
 	for _, b := range f.order {
 		if !f.rare[b] {
@@ -204,10 +204,10 @@ func (f *flow) reached() set {
 	return all
 }
 
-// before is the instructions outside of innermost loops that every way to instruction n passes.
-func (f *flow) before(n int) []int {
+// dominatingCode is the instructions outside of innermost loops that dominate instruction n.
+func (f *controlFlow) dominatingCode(n int) []int {
 	blocks := set{}
-	for b := range f.dom[f.within[n]] {
+	for b := range f.dom[f.blockAt[n]] {
 		if !slices.ContainsFunc(f.loops, func(l loop) bool { return l.body[b] }) {
 			blocks[b] = true
 		}
@@ -221,14 +221,14 @@ const slowPath = "slowpath"
 // findRare finds blocks that run for unusual operands only: those behind one way of a branch that call a slow path and do nothing with memory
 // or other warps, and that a loop around the branch does not need. (Ball and Larus, "Branch prediction for free", PLDI 1993: a successor that
 // calls and does not postdominate is not taken.) Slow paths are functions where others divide, so they count nowhere.
-func (f *flow) findRare() {
+func (f *controlFlow) findRare() {
 	f.rare = set{}
 	for _, b := range f.order {
 		if len(f.succs[b]) < 2 {
 			continue
 		}
 		for _, s := range f.succs[b] {
-			if region := f.behind(s); len(f.preds[s]) == 1 && f.isSlow(region) && !f.isNeeded(b, region) {
+			if region := f.dominatedBy(s); len(f.preds[s]) == 1 && f.isSlow(region) && !f.isNeeded(b, region) {
 				for x := range region {
 					f.rare[x] = true
 				}
@@ -237,8 +237,8 @@ func (f *flow) findRare() {
 	}
 }
 
-// behind is the blocks to which every way passes s.
-func (f *flow) behind(s int) set {
+// dominatedBy is the blocks that s dominates.
+func (f *controlFlow) dominatedBy(s int) set {
 	region := set{}
 	for _, b := range f.order {
 		if f.dom[b][s] {
@@ -248,8 +248,8 @@ func (f *flow) behind(s int) set {
 	return region
 }
 
-// isSlow reports whether blocks call a slow path, and neither touch memory nor meet others nor end the kernel.
-func (f *flow) isSlow(region set) bool {
+// isSlow reports whether blocks call a slow path, and neither access memory nor synchronise nor exit.
+func (f *controlFlow) isSlow(region set) bool {
 	calls := false
 	for _, n := range f.numbers(region) {
 		i := &f.code[n]
@@ -268,13 +268,13 @@ func (f *flow) isSlow(region set) bool {
 }
 
 // isNeeded reports whether a loop around a block needs some blocks in every iteration.
-func (f *flow) isNeeded(b int, region set) bool {
+func (f *controlFlow) isNeeded(b int, region set) bool {
 	return slices.ContainsFunc(f.loops, func(l loop) bool {
 		if !l.body[b] {
 			return false
 		}
 		for x := range region {
-			if l.always[x] {
+			if l.everyIteration[x] {
 				return true
 			}
 		}
@@ -285,8 +285,8 @@ func (f *flow) isNeeded(b int, region set) bool {
 // maxPoll is the length of a loop that only asks an mbarrier.
 const maxPoll = 24
 
-// polls reports whether a loop does nothing but ask an mbarrier.
-func (f *flow) polls(l loop) bool {
+// polls reports whether a loop only polls an mbarrier.
+func (f *controlFlow) polls(l loop) bool {
 	numbers := f.numbers(l.body)
 	asks := false
 	for _, n := range numbers {
@@ -304,8 +304,9 @@ func (f *flow) polls(l loop) bool {
 	return asks && len(numbers) < maxPoll
 }
 
-// innermost are the instructions of the loops that hold no other, but for loops that poll. Those, where not every iteration runs them, are left out.
-func (f *flow) innermost() [][]int {
+// innermost are the instructions of the innermost loops, where loops that poll do not count as loops. Polling that not every
+// iteration does is left out.
+func (f *controlFlow) innermost() [][]int {
 	var polling, working []loop
 	for _, l := range f.loops {
 		if f.polls(l) {
@@ -328,7 +329,7 @@ func (f *flow) innermost() [][]int {
 		for _, p := range polling {
 			if p.body.subset(body) {
 				for b := range p.body {
-					if !l.always[b] {
+					if !l.everyIteration[b] {
 						delete(body, b)
 					}
 				}
@@ -340,7 +341,7 @@ func (f *flow) innermost() [][]int {
 }
 
 // skipped reports whether not every iteration of the loop around an instruction runs it.
-func (f *flow) skipped(n int) bool {
+func (f *controlFlow) skipped(n int) bool {
 	b := 0
 	for f.first[b+1] <= n {
 		b++
@@ -351,12 +352,12 @@ func (f *flow) skipped(n int) bool {
 			around = l
 		}
 	}
-	return around.body != nil && !around.always[b]
+	return around.body != nil && !around.everyIteration[b]
 }
 
-// needed are instructions for which a block counts even where not every iteration runs it: it loads, waits or multiplies, or stores what the
-// next iteration reads.
-func (i *instruction) needed() bool {
+// essential are instructions for which a block counts even if not every iteration runs it: it loads, waits or multiplies, or
+// stores what the next iteration reads.
+func (i *instruction) essential() bool {
 	switch i.op {
 	case "UTMASTG":
 		return false
@@ -383,7 +384,7 @@ func trim(code []instruction, numbers []int) []int {
 		optional := b != t.head && b != t.latch && t.reach(b)[t.latch]
 		written := t.leadsToStore(code, b)
 		if !optional || slices.ContainsFunc(t.body[b], func(n int) bool {
-			return code[n].needed() && !(written && (code[n].op == "STS" || code[n].op == "STSM"))
+			return code[n].essential() && !(written && (code[n].op == "STS" || code[n].op == "STSM"))
 		}) {
 			out = append(out, t.body[b]...)
 		}
@@ -439,7 +440,7 @@ func newTrimmer(code []instruction, numbers []int) *trimmer {
 	return t
 }
 
-// findHead looks for the block that the loop is entered by and goes back to, and the last one that goes back.
+// findHead finds the header of the loop, and its last latch.
 func (t *trimmer) findHead(code []instruction, here set) {
 	entered := set{}
 	for n := range code {

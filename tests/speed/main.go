@@ -1,4 +1,4 @@
-// Command speed predicts how fast our code is beside NVIDIA's compiler and Triton, without a GPU, from the machine code of each:
+// Command speed predicts, without a GPU, how fast our code is compared with NVIDIA's compiler and Triton, from the machine code (SASS) of each:
 //
 //	go run ./tests/speed -bin bin -nvidia DIR [-triton DIR] [-sm 80,86,89,90,100,120] [-only RE] [-cache DIR] [-max-ratio R] [-max-geomean G] [-docs FILE]
 //
@@ -11,10 +11,10 @@
 //
 // # How a code is timed
 //
-// The hot loop (of the innermost loops with most flops of matrix instructions the cheapest) is replayed for every warp of every block that fits on a
-// multiprocessor, with the control codes that ptxas wrote: stall counts and scoreboards. There are four schedulers with an instruction a cycle, pipes at
-// their rates (chip.go), one shared memory of 128 bytes a cycle, one queue of global memory. Warps take turns at shared memory; of those of one
-// scheduler that could go on the one with the lowest number does. Groups of asynchronous copies end when their last copy has arrived, waits wait.
+// The hot loop (the cheapest of the innermost loops with most flops of matrix instructions) is simulated for every warp of every block that fits on a
+// multiprocessor, with the control codes that ptxas wrote: stall counts and scoreboards. There are four schedulers with one issue slot a cycle, pipes at
+// their rates (chip.go), one shared memory of 128 bytes a cycle, one queue of global memory. Warps use shared memory in the order of arrival; of the
+// eligible warps of one scheduler, that with the lowest number issues. Groups of asynchronous copies complete when their last copy has arrived.
 // Kernels with matrix instructions count TF/s of the loop; blocks of it that not every iteration runs are left out unless they load, wait, multiply, or
 // store what a later iteration reads from shared memory. Of causal attention, one step of a row of tiles has the mask. Kernels without matrix
 // instructions count GB/s of the bytes that the launch must move: of passes over a row, all but the first from the caches, from L1 where what the blocks
@@ -26,15 +26,15 @@
 //
 //   - It compares two codes of one kernel; it predicts no microseconds, and differences under 10 % mean nothing. docs/gpu.md holds it against an H200: there the
 //     fence of asynchronous copies and wgmma, which costs nothing here, costs up to a tenth, and cp.async more than it does here.
-//   - Bank conflicts and accesses that are not coalesced cost nothing: tests/perfsmall holds both against the ideal on the emulator.
-//   - Misses of the caches of instructions and addresses, the clock that falls under load, prologue, epilogue and the last wave are left out; no rate is
-//     above a share of the tensor peak that is an estimate.
+//   - Bank conflicts and uncoalesced accesses cost nothing: tests/perfsmall compares both with the ideal on the emulator.
+//   - Misses of the instruction cache and the TLB, throttling, prologue, epilogue and the tail wave are left out; rates are capped at an
+//     estimated share of the tensor peak.
 //   - Bytes that TMA or other warps copy are not in the loop: they follow from the tile in the name of a kernel. Such copies begin when their slot is free; those of
 //     a loop that copies itself, into shared memory without room for two iterations, where the code begins them. Kernels bound by memory that load by TMA
 //     count as running at the limit of DRAM ("assumed").
 //   - wgmma with roles comes out at the tensor peak, other attention loops with wgmma up to 40 % too fast. tcgen05, tensor memory and the rate of L2 on
 //     sm_100 are coarse. The rate of mma.sync on sm_90 and sm_100 is an estimate.
-//   - Which of the ready warps of a scheduler goes on is not documented. By age instead of by number, loops of attention come out up to a
+//   - Which of the eligible warps of a scheduler issues is not documented. By age instead of by number, loops of attention come out up to a
 //     quarter faster or a seventh slower.
 //   - All products count as work, also those that several warps compute alike, or whose rows are not there: code that multiplies too much looks fast.
 //   - Every access to global memory in a loop with products pays the rate of L2, whatever its locality. Passes after the first find a row in L2, however little
@@ -56,7 +56,7 @@ import (
 )
 
 func main() {
-	var w workshop
+	var w toolchain
 	var o options
 	flag.StringVar(&w.bin, "bin", "bin", "folder with our commands")
 	flag.StringVar(&w.corpus, "corpus", "tests/corpus/perf", "folder of performance kernels")
@@ -91,7 +91,7 @@ type options struct {
 }
 
 // run prints the table and says what is beyond the limits.
-func run(w *workshop, o *options) (bad []string, err error) {
+func run(w *toolchain, o *options) (bad []string, err error) {
 	if w.nvidia == "" {
 		return nil, fmt.Errorf("-nvidia names the folder of NVIDIA's tools; make speed installs them")
 	}
@@ -164,7 +164,7 @@ type job struct {
 }
 
 // all times the kernels, some at a time, and prints each row when those before it are printed.
-func all(w *workshop, jobs []job, parallel int) ([]*row, error) {
+func all(w *toolchain, jobs []job, parallel int) ([]*row, error) {
 	rows := make([]*row, len(jobs))
 	printHead(os.Stdout)
 	var mu sync.Mutex

@@ -12,7 +12,7 @@ type traffic struct {
 	accesses, guarded float64 // guarded: by a predicate, but for copies, or behind a branch
 }
 
-// launchCycles is how often a multiprocessor begins a block at most: an H200 took 81 ns for each block of seven kernels whose blocks are short.
+// launchCycles is the least time between two blocks that a multiprocessor begins: an H200 took 81 ns for each block of seven kernels with short blocks.
 const launchCycles = 142
 
 // memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
@@ -25,16 +25,16 @@ func (m *model) memoryTime(bytes, writes, footprint, grid float64) (seconds floa
 
 // memoryCycles is the cycles of a multiprocessor that its code asks for.
 func (m *model) memoryCycles(bytes, writes, footprint, grid float64) (cycles float64, known bool) {
-	if m.bulk || slices.ContainsFunc(m.everything, func(n int) bool { return m.code[n].class == classTMA }) {
+	if m.bulk || slices.ContainsFunc(m.reachable, func(n int) bool { return m.code[n].class == classTMA }) {
 		return 0, false
 	}
 	loops := m.passes()
 	if len(loops) < 2 {
-		numbers := m.everything
+		numbers := m.reachable
 		if len(loops) == 1 {
 			numbers = loops[0].numbers
 		}
-		r := m.run(numbers, how{})
+		r := m.run(numbers, conditions{})
 		if r.global == 0 {
 			return 0, false
 		}
@@ -47,7 +47,8 @@ func (m *model) memoryCycles(bytes, writes, footprint, grid float64) (cycles flo
 	return m.passesCycles(loops, bytes-writes, writes, grid, cached), true
 }
 
-// passesCycles is the cycles of a multiprocessor for loops that go over the same data: the better of two replays, which are too long for different reasons.
+// passesCycles is the cycles of a multiprocessor for loops that pass over the same data: the shorter of two replays, which are
+// too long for different reasons.
 func (m *model) passesCycles(loops []traffic, reads, writes, grid float64, cached int) float64 {
 	trips := make([]float64, len(loops)) // of the whole launch
 	for n, l := range loops {
@@ -56,11 +57,11 @@ func (m *model) passesCycles(loops []traffic, reads, writes, grid float64, cache
 			trips[n] = writes / (l.store * float64(m.workers()))
 		}
 	}
-	return min(m.oneByOne(loops, trips, cached), m.together(loops, trips, grid, cached))
+	return min(m.lockstep(loops, trips, cached), m.interleaved(loops, trips, grid, cached))
 }
 
-// oneByOne replays loops as if all blocks did the same one at a time: too long where loops are slow for different reasons.
-func (m *model) oneByOne(loops []traffic, trips []float64, cached int) (cycles float64) {
+// lockstep replays loops as if all blocks were in the same one: too long where loops have different bottlenecks.
+func (m *model) lockstep(loops []traffic, trips []float64, cached int) (cycles float64) {
 	for n, l := range loops {
 		near := cached
 		switch {
@@ -69,7 +70,7 @@ func (m *model) oneByOne(loops []traffic, trips []float64, cached int) (cycles f
 		case n == 0: // with several blocks, one waits for DRAM while others run their later passes
 			near = nearL2
 		}
-		h := how{near: map[int]int{}}
+		h := conditions{near: map[int]int{}}
 		for _, i := range l.numbers {
 			h.near[i] = near
 		}
@@ -78,15 +79,15 @@ func (m *model) oneByOne(loops []traffic, trips []float64, cached int) (cycles f
 	return cycles
 }
 
-// together replays blocks that do one loop after the other, with what stands between them, while other blocks are in other loops: too long where the first
-// iterations of a loop stand before it, for it counts them again.
-func (m *model) together(loops []traffic, trips []float64, grid float64, cached int) float64 {
+// interleaved replays blocks that do one loop after the other, with the code between them, while other blocks are in other loops:
+// too long where ptxas peeled the first iterations of a loop, which count twice.
+func (m *model) interleaved(loops []traffic, trips []float64, grid float64, cached int) float64 {
 	if grid == 0 {
 		grid = slices.Min(trips)
 	}
-	h := how{near: map[int]int{}}
+	h := conditions{near: map[int]int{}}
 	var numbers []int
-	between := m.flow.before(loops[len(loops)-1].numbers[0])
+	between := m.flow.dominatingCode(loops[len(loops)-1].numbers[0])
 	for n, l := range loops {
 		for len(between) > 0 && between[0] < l.numbers[0] {
 			numbers, between = append(numbers, between[0]), between[1:]

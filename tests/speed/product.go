@@ -29,7 +29,7 @@ var (
 	fromRegister = regexp.MustCompile(`^R\d+, R\d+, gdesc`)
 )
 
-// productOf reads the shape of matrix instruction n and prices it.
+// productOf reads the shape of matrix instruction n and computes its cost.
 func (c *chip) productOf(code []instruction, n int) product {
 	i := &code[n]
 	group, unit := strings.HasSuffix(i.op, "GMMA"), strings.HasPrefix(i.op, "UTC")
@@ -75,7 +75,7 @@ func (c *chip) productOf(code []instruction, n int) product {
 	case i.op[0] == 'D':
 		p.tensor = p.flops / c.dmma
 	case i.op == "QMMA" && !strings.HasPrefix(i.mods, ".SF") && strings.Contains(i.mods, ".F32"):
-		p.tensor /= c.plain8
+		p.tensor /= c.unscaledFP8
 	}
 	if strings.Contains(i.args, "gdesc") {
 		p.operand = columns * bytesK
@@ -137,19 +137,19 @@ func describedShape(code []instruction, n int) (shape [3]int) {
 	return shape
 }
 
-// price is what a stretch of code costs one warp at the least, and the work in it.
-type price struct {
-	flops   float64 // of matrix instructions
-	unknown bool    // a matrix instruction whose shape is not in the code
-	bound   float64 // cycles of a multiprocessor, of the resource that is used most
-	issued  float64 // the same of the schedulers and of the units behind them
-	tensor  float64
-	global  float64 // bytes from and to global memory
+// cost is a lower bound of what code costs one warp, and the work in it.
+type cost struct {
+	flops      float64 // of matrix instructions
+	unknown    bool    // a matrix instruction whose shape is not in the code
+	bottleneck float64 // cycles of a multiprocessor, of the resource that is used most
+	issued     float64 // the same of the schedulers and of the units behind them
+	tensor     float64
+	global     float64 // bytes from and to global memory
 }
 
-// priceOf adds up instructions.
-func (c *chip) priceOf(code []instruction, numbers []int) price {
-	var p price
+// costOf adds up the costs of instructions.
+func (c *chip) costOf(code []instruction, numbers []int) cost {
+	var p cost
 	var fma, alu, special, memory, shared float64
 	for _, n := range numbers {
 		i := &code[n]
@@ -182,7 +182,7 @@ func (c *chip) priceOf(code []instruction, numbers []int) price {
 		}
 	}
 	p.issued = max(float64(len(numbers))/4, fma, alu, special)
-	p.bound = max(p.issued, memory, shared, p.global/64, p.tensor)
+	p.bottleneck = max(p.issued, memory, shared, p.global/64, p.tensor)
 	return p
 }
 
@@ -200,7 +200,7 @@ const (
 	numPipes
 )
 
-// pipeOf is the unit that an arithmetic instruction keeps busy, and how many cycles of its scheduler.
+// pipeOf is the pipe that an arithmetic instruction occupies, and for how many cycles of its scheduler.
 func (c *chip) pipeOf(i *instruction) (pipe, float64) {
 	switch i.class {
 	case classFloat:

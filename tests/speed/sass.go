@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// class is what kind of work an instruction is.
+// class is what kind of work an instruction does, by the unit that it occupies.
 type class string
 
 const (
@@ -78,7 +78,7 @@ func classify(op string) class {
 	return classInt
 }
 
-// instruction is a line of nvdisasm with the control code that ptxas wrote for it.
+// instruction is a line of nvdisasm with its control code.
 type instruction struct {
 	addr           int
 	guarded        bool
@@ -156,7 +156,8 @@ func load(tools, cubin string, sm, dynamic int) (*kernel, error) {
 	return nil, fmt.Errorf("%s has no kernel", cubin)
 }
 
-// threads is the size of a block by the attributes of a kernel: 0x10 is EIATTR_REQNTID, 0x05 EIATTR_MAX_THREADS. Without either it is 128.
+// threads is the size of a block by the attributes of a kernel: 0x10 is EIATTR_REQNTID, 0x05 EIATTR_MAX_THREADS. Without either
+// it is 128.
 func threads(cubin, name string) (int, error) {
 	data, err := os.ReadFile(cubin)
 	if err != nil {

@@ -2,52 +2,54 @@ package main
 
 import "container/heap"
 
-// simulation replays a trace for every warp of every thread block on a multiprocessor, in the order in which warps are ready.
+// simulation replays a trace for every warp of every resident block of a multiprocessor: a discrete-event simulation of issue slots, pipes,
+// scoreboards, barriers and memory bandwidth.
 type simulation struct {
 	trace
 	warps, blocks, iterations int // warps of a block; iterations to end, of each block on average
-	memory                    [numNear]way
-	fill                      float64 // bytes that arrive per iteration by copies that are not in the trace
+	memory                    [numNear]memoryPath
+	fillBytes                 float64 // bytes that arrive per iteration by copies that are not in the trace
 	stages                    int
-	inPlace                   bool // those that mbarriers announce begin where the trace says
+	copiesInTrace             bool // bulk copies begin where the trace has them, not when a slot is free
 
-	queue  warpQueue
-	all    []warp
-	issue  [4]float64           // when a scheduler is free
-	pipes  [4][numPipes]float64 // when a pipe is
-	shared float64
-	global [numNear]float64       // the ways to memory
-	unit   float64                // the tensor pipe of tcgen05
-	ring   [][][]slot             // by block, part and iteration
-	landed [][]float64            // by block: when the copies arrive that begin where the trace says
-	left   [][]int                // warps that have not ended an iteration, by block
-	tensor []tensorWork           // by block
-	meets  map[[2]int]*rendezvous // by block and barrier
-	most   int                    // iterations of a block
-	ended  []float64              // when iterations ended
+	queue         warpQueue
+	all           []warp
+	issue         [4]float64           // when a scheduler is free
+	pipes         [4][numPipes]float64 // when a pipe is
+	shared        float64
+	global        [numNear]float64       // when each memory path is free
+	tcgen05Pipe   float64                // the tensor pipe of tcgen05
+	ring          [][][]ringSlot         // by block, part and iteration
+	bulkArrivals  [][]float64            // by block: when the bulk copies of the trace arrive
+	warpsLeft     [][]int                // warps that have not ended an iteration, by block
+	tensor        []tcgen05Work          // by block
+	barriers      map[[2]int]*rendezvous // by block and barrier
+	maxIterations int                    // iterations of a block
+	iterationEnds []float64              // when iterations ended
 }
 
-// way is what a way to memory carries, in bytes a cycle, and how long it takes when it is free.
-type way struct{ bandwidth, latency float64 }
+// memoryPath is the way to one level of memory: its bandwidth in bytes a cycle, and its latency without load.
+type memoryPath struct{ bandwidth, latency float64 }
 
-// slot is a part of the copies of an iteration.
-type slot struct {
-	freed  float64
-	unfree int
-	ready  float64 // negative: not asked for
+// ringSlot is a part of the copies of an iteration, in one slot of the ring.
+type ringSlot struct {
+	freed   float64
+	readers int
+	ready   float64 // negative: not asked for
 }
 
-// tensorWork is when the products that a block issued end: all of them, and those up to the end of each iteration of the warp that issues them.
-type tensorWork struct {
-	all       float64
-	until     []float64
-	announced []float64 // when those end that were issued up to each announcement
+// tcgen05Work is when the products that a block issued complete: all of them, those up to the end of each iteration of the
+// issuing warp, and those up to each commit.
+type tcgen05Work struct {
+	all         float64
+	byIteration []float64
+	committed   []float64 // when those complete that were issued up to each commit
 }
 
 // before is when those end that were issued before an iteration, as far as they are.
-func (t *tensorWork) before(iteration int) float64 {
-	if n := min(iteration, len(t.until)); n > 0 {
-		return t.until[n-1]
+func (t *tcgen05Work) before(iteration int) float64 {
+	if n := min(iteration, len(t.byIteration)); n > 0 {
+		return t.byIteration[n-1]
 	}
 	return 0
 }
@@ -63,20 +65,21 @@ type warp struct {
 	group            int  // of four warps
 	leader           bool // issues tcgen05
 	iteration, at    int
-	boards           [6]float64
-	copies           float64   // when the copies of the open group end
-	groups           []float64 // when closed groups of copies end
-	products         float64   // the same of wgmma
-	closed           []float64
+	scoreboards      [6]float64
+	openCopies       float64   // when the copies of the open group arrive
+	copyGroups       []float64 // when committed groups of copies arrive
+	openWgmma        float64   // the same of wgmma
+	wgmmaGroups      []float64
 }
 
-// ready is a warp that may go on at a time. Those that have waited for shared memory, which serves four schedulers, take turns: since when they have.
-type ready struct {
+// readyWarp is a warp that may issue at a time. since is when it began to wait for shared memory, which serves four schedulers in
+// the order of arrival.
+type readyWarp struct {
 	at, since float64
 	warp      int
 }
 
-type warpQueue []ready
+type warpQueue []readyWarp
 
 func (q warpQueue) Len() int { return len(q) }
 func (q warpQueue) Less(i, j int) bool {
@@ -84,7 +87,7 @@ func (q warpQueue) Less(i, j int) bool {
 	return a.at < b.at || a.at == b.at && (a.since < b.since || a.since == b.since && a.warp < b.warp)
 }
 func (q warpQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *warpQueue) Push(x any)   { *q = append(*q, x.(ready)) }
+func (q *warpQueue) Push(x any)   { *q = append(*q, x.(readyWarp)) }
 func (q *warpQueue) Pop() any {
 	old := *q
 	x := old[len(old)-1]
@@ -92,25 +95,27 @@ func (q *warpQueue) Pop() any {
 	return x
 }
 
-func (s *simulation) push(at, since float64, warp int) { heap.Push(&s.queue, ready{at, since, warp}) }
+func (s *simulation) push(at, since float64, warp int) {
+	heap.Push(&s.queue, readyWarp{at, since, warp})
+}
 
 // start puts all warps at the head of the loop. Blocks begin apart, as they are after a while.
 func (s *simulation) start() {
 	parts := max(1, s.waits)
-	s.most = 2*s.blocks*s.iterations + 8
-	s.meets, s.tensor, s.landed = map[[2]int]*rendezvous{}, make([]tensorWork, s.blocks), make([][]float64, s.blocks)
+	s.maxIterations = 2*s.blocks*s.iterations + 8
+	s.barriers, s.tensor, s.bulkArrivals = map[[2]int]*rendezvous{}, make([]tcgen05Work, s.blocks), make([][]float64, s.blocks)
 	for b := range s.blocks {
-		ring, left := make([][]slot, parts), make([]int, s.most)
+		ring, left := make([][]ringSlot, parts), make([]int, s.maxIterations)
 		for p := range ring {
-			ring[p] = make([]slot, s.most)
+			ring[p] = make([]ringSlot, s.maxIterations)
 			for i := range ring[p] {
-				ring[p][i] = slot{0, s.warps, -1}
+				ring[p][i] = ringSlot{0, s.warps, -1}
 			}
 		}
 		for i := range left {
 			left[i] = s.warps
 		}
-		s.ring, s.left = append(s.ring, ring), append(s.left, left)
+		s.ring, s.warpsLeft = append(s.ring, ring), append(s.warpsLeft, left)
 		for i := range s.stages {
 			for p := range ring {
 				s.fetch(b, p, i, 0, 0)
@@ -125,18 +130,18 @@ func (s *simulation) start() {
 
 func (s *simulation) run() []float64 {
 	s.start()
-	return s.goOn()
+	return s.simulate()
 }
 
-// stuck is the cycles without an instruction after which warps wait for each other for good.
-const stuck = 1e6
+// deadlockCycles is how many cycles without an instruction count as a deadlock.
+const deadlockCycles = 1e6
 
-// goOn runs until all blocks together have ended their iterations, so that none runs alone at the end; it returns when each ended, nothing where warps wait
-// for each other.
-func (s *simulation) goOn() []float64 {
+// simulate runs until all blocks together have completed their iterations, so that none runs alone at the end. It returns when
+// each iteration ended, or nothing in a deadlock.
+func (s *simulation) simulate() []float64 {
 	last := 0.0
-	for len(s.queue) > 0 && len(s.ended) < s.blocks*s.iterations {
-		r := heap.Pop(&s.queue).(ready)
+	for len(s.queue) > 0 && len(s.iterationEnds) < s.blocks*s.iterations {
+		r := heap.Pop(&s.queue).(readyWarp)
 		w := &s.all[r.warp]
 		x := &s.steps[w.at]
 		at, queued, known := s.earliest(w, x, r.at)
@@ -145,7 +150,7 @@ func (s *simulation) goOn() []float64 {
 			since = r.since
 		}
 		switch {
-		case !known && r.at > last+stuck:
+		case !known && r.at > last+deadlockCycles:
 			return nil
 		case !known:
 			s.push(r.at+20, r.at+20, r.warp)
@@ -157,19 +162,19 @@ func (s *simulation) goOn() []float64 {
 			s.advance(r.warp, x, at)
 		}
 	}
-	return s.ended
+	return s.iterationEnds
 }
 
-// earliest is when a warp can do its next step; queued says that it waits in front of shared memory, known is false where it depends on warps that have not
-// come so far.
+// earliest is when a warp can issue its next step; queued says that it waits for shared memory, known is false if that depends on
+// warps that are not that far yet.
 func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, queued, known bool) {
 	at = max(now, s.issue[w.scheduler])
-	for b := range w.boards {
+	for b := range w.scoreboards {
 		if x.control.waits>>b&1 != 0 {
-			at = max(at, w.boards[b])
+			at = max(at, w.scoreboards[b])
 		}
 	}
-	if x.deed != deedWarpgroup && x.deed != deedTcgen05 {
+	if x.effect != effectWgmma && x.effect != effectTcgen05 {
 		if x.pipe != pipeNone {
 			at = max(at, s.pipes[w.scheduler][x.pipe])
 		}
@@ -178,24 +183,24 @@ func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, queued
 			at = max(at, s.shared-24)
 		}
 	}
-	switch x.deed {
-	case deedWaitCopies:
-		at = afterAllBut(at, w.groups, x.n)
-	case deedWaitGroups:
-		at = afterAllBut(at, w.closed, x.n)
-	case deedReadTensor:
+	switch x.effect {
+	case effectWaitCopies:
+		at = afterAllBut(at, w.copyGroups, x.n)
+	case effectWaitWgmma:
+		at = afterAllBut(at, w.wgmmaGroups, x.n)
+	case effectReadTensor:
 		at = max(at, s.tensor[w.block].all)
-	case deedWaitTensor:
+	case effectWaitAllProducts:
 		at = max(at, s.tensor[w.block].before(w.iteration))
-	case deedWaitProduct:
-		list := s.tensor[w.block].announced
+	case effectWaitProduct:
+		list := s.tensor[w.block].committed
 		if n := w.iteration*s.commits + x.n; n >= len(list) {
 			return at, false, false
 		} else if n >= 0 {
 			at = max(at, list[n])
 		}
-	case deedWaitFill:
-		if s.fill > 0 {
+	case effectWaitFull:
+		if s.fillBytes > 0 {
 			filled, ok := s.filled(w, x)
 			return max(at, filled), false, ok
 		}
@@ -203,7 +208,7 @@ func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, queued
 	return at, queued, true
 }
 
-// afterAllBut is when all but the last n groups have ended.
+// afterAllBut is when all but the last n groups have completed.
 func afterAllBut(at float64, groups []float64, n int) float64 {
 	if n < len(groups) {
 		for _, g := range groups[:len(groups)-n] {
@@ -213,10 +218,11 @@ func afterAllBut(at float64, groups []float64, n int) float64 {
 	return at
 }
 
-// filled is when the copies that a warp waits for have arrived, if they have begun: a part of those of its iteration, or all that the code has begun before.
+// filled is when the copies that a warp waits for have arrived, if they have begun: a part of those of its iteration, or all that
+// the trace has begun before.
 func (s *simulation) filled(w *warp, x *step) (at float64, begun bool) {
-	if s.inPlace {
-		n, landed := w.iteration*s.bulk+x.begun, s.landed[w.block]
+	if s.copiesInTrace {
+		n, landed := w.iteration*s.bulk+x.begun, s.bulkArrivals[w.block]
 		if n == 0 || n > len(landed) {
 			return 0, n == 0
 		}
@@ -226,26 +232,27 @@ func (s *simulation) filled(w *warp, x *step) (at float64, begun bool) {
 	return r.ready, r.ready >= 0
 }
 
-// fetch begins a part of the copies of an iteration of a block: now, where its slot is free by then. It has its turn on the ways to memory when it begins, not when
-// somebody waits for it.
+// fetch begins a part of the copies of an iteration of a block: now, or when its slot is free. It takes its share of bandwidth
+// when it begins, not when it is waited for.
 func (s *simulation) fetch(block, part, iteration int, now, freed float64) {
-	if s.fill == 0 || s.inPlace || iteration >= s.most {
+	if s.fillBytes == 0 || s.copiesInTrace || iteration >= s.maxIterations {
 		return
 	}
-	moved := s.move(now, s.fill/float64(max(1, s.waits)), nearDRAM)
+	moved := s.move(now, s.fillBytes/float64(max(1, s.waits)), nearDRAM)
 	s.ring[block][part][iteration].ready = max(moved, freed) + s.memory[nearDRAM].latency
 }
 
-// free gives a part of the copies of a warp's iteration back: not before products that read it end. That of an iteration so many stages later begins then.
+// free releases a warp's slot of the ring, not before the products that read it complete. When all readers have released it, the
+// copies of the iteration that uses the slot next begin.
 func (s *simulation) free(w *warp, part int, at float64) {
 	r := &s.ring[w.block][part][w.iteration]
 	r.freed = max(r.freed, at, s.tensor[w.block].all)
-	if r.unfree--; r.unfree == 0 {
+	if r.readers--; r.readers == 0 {
 		s.fetch(w.block, part, w.iteration+s.stages, at, r.freed)
 	}
 }
 
-// move is when so many bytes have come: what is far comes on the nearer ways, too.
+// move is when so many bytes have arrived: what comes from a farther level passes the nearer ones, too.
 func (s *simulation) move(at, bytes float64, near int) float64 {
 	moved := at
 	for n := near; n < numNear; n++ {
@@ -255,8 +262,8 @@ func (s *simulation) move(at, bytes float64, near int) float64 {
 	return moved
 }
 
-// busiest is the cycles in an iteration of a block that its accesses take of the way to memory that they use most.
-func (s *simulation) busiest() (most float64) {
+// bandwidthBound is the cycles of an iteration of a block that the most loaded memory path needs for its bytes.
+func (s *simulation) bandwidthBound() (most float64) {
 	bytes := 0.0
 	for near, way := range s.memory {
 		for n := range s.steps {
@@ -269,23 +276,23 @@ func (s *simulation) busiest() (most float64) {
 	return most
 }
 
-// execute keeps units busy and sets scoreboards.
+// execute occupies pipes and sets scoreboards.
 func (s *simulation) execute(w *warp, x *step, at float64) {
 	s.issue[w.scheduler] = at + 1
 	pipes := &s.pipes[w.scheduler]
 	done, moved := at+x.latency, 0.0
-	switch x.deed {
-	case deedWarpgroup:
+	switch x.effect {
+	case effectWgmma:
 		end := max(at, pipes[pipeTensor]) + max(x.busy, 4*x.shared) // its four warps read their operands together
 		pipes[pipeTensor] = end
-		w.products = end + latencyGroup
+		w.openWgmma = end + latencyGroup
 		if x.n > 0 {
-			w.closed = append(w.closed, w.products)
+			w.wgmmaGroups = append(w.wgmmaGroups, w.openWgmma)
 		}
-	case deedTcgen05:
+	case effectTcgen05:
 		if w.leader {
-			s.unit = max(at, s.unit) + x.busy
-			s.tensor[w.block].all = s.unit + latencyUnit
+			s.tcgen05Pipe = max(at, s.tcgen05Pipe) + x.busy
+			s.tensor[w.block].all = s.tcgen05Pipe + latencyUnit
 		}
 	default:
 		if x.pipe != pipeNone {
@@ -298,34 +305,34 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 		if x.global > 0 {
 			moved = s.move(at, x.global, x.near)
 			done = moved + s.memory[x.near].latency
-			if x.deed == deedCopy {
-				w.copies, done = max(w.copies, done), at+20
+			if x.effect == effectCopy {
+				w.openCopies, done = max(w.openCopies, done), at+20
 			}
 		}
 	}
-	switch x.deed {
-	case deedCommit:
-		w.groups = append(w.groups, w.copies)
-	case deedAnnounce:
+	switch x.effect {
+	case effectCommitCopies:
+		w.copyGroups = append(w.copyGroups, w.openCopies)
+	case effectCommitProducts:
 		if t := &s.tensor[w.block]; w.leader {
-			t.announced = append(t.announced, t.all)
+			t.committed = append(t.committed, t.all)
 		}
-	case deedRelease:
+	case effectReleaseSlot:
 		s.free(w, x.n, at)
-	case deedBulk:
-		if s.inPlace && w.leader {
-			s.landed[w.block] = append(s.landed[w.block], s.move(at, s.fill/float64(s.bulk), nearDRAM)+s.memory[nearDRAM].latency)
+	case effectBulkCopy:
+		if s.copiesInTrace && w.leader {
+			s.bulkArrivals[w.block] = append(s.bulkArrivals[w.block], s.move(at, s.fillBytes/float64(s.bulk), nearDRAM)+s.memory[nearDRAM].latency)
 		}
 	}
-	if x.writes < len(w.boards) {
-		w.boards[x.writes] = max(w.boards[x.writes], done)
+	if x.writes < len(w.scoreboards) {
+		w.scoreboards[x.writes] = max(w.scoreboards[x.writes], done)
 	}
-	if x.reads < len(w.boards) {
+	if x.reads < len(w.scoreboards) {
 		read := at + 12
 		if x.global > 0 {
 			read = max(read, moved-200)
 		}
-		w.boards[x.reads] = max(w.boards[x.reads], read)
+		w.scoreboards[x.reads] = max(w.scoreboards[x.reads], read)
 	}
 }
 
@@ -340,25 +347,25 @@ func (s *simulation) advance(n int, x *step, at float64) {
 		}
 	}
 	key, want, latency := [2]int{w.block, x.id}, s.warps, float64(latencyBarrier)
-	switch x.deed {
-	case deedBarrier, deedArrive:
+	switch x.effect {
+	case effectBarrier, effectArrive:
 		if x.n > 0 && x.n <= s.warps {
 			want = x.n
 		}
-	case deedGroup:
+	case effectWarpgroupSync:
 		key[1], want, latency = -1-w.group, min(4, s.warps), float64(x.stall)
 	default:
 		s.push(next, next, n)
 		return
 	}
-	m := s.meets[key]
+	m := s.barriers[key]
 	if m == nil {
 		m = &rendezvous{}
-		s.meets[key] = m
+		s.barriers[key] = m
 	}
 	m.arrived++
 	m.at = max(m.at, at)
-	if x.deed != deedArrive {
+	if x.effect != effectArrive {
 		m.waiting = append(m.waiting, n)
 	} else {
 		s.push(next, next, n)
@@ -367,13 +374,13 @@ func (s *simulation) advance(n int, x *step, at float64) {
 		for _, other := range m.waiting {
 			s.push(m.at+latency, m.at+latency, other)
 		}
-		delete(s.meets, key)
+		delete(s.barriers, key)
 	}
 }
 
 // endIteration ends a warp's iteration; it reports whether the warp goes on.
 func (s *simulation) endIteration(w *warp, at float64) bool {
-	left := &s.left[w.block][w.iteration]
+	left := &s.warpsLeft[w.block][w.iteration]
 	*left--
 	if !s.released {
 		for part := range s.ring[w.block] {
@@ -382,15 +389,15 @@ func (s *simulation) endIteration(w *warp, at float64) bool {
 	}
 	if w.leader {
 		t := &s.tensor[w.block]
-		t.until = append(t.until, t.all)
+		t.byIteration = append(t.byIteration, t.all)
 	}
 	if *left == 0 {
-		s.ended = append(s.ended, at)
+		s.iterationEnds = append(s.iterationEnds, at)
 	}
 	w.iteration++
-	w.groups, w.closed = tail(w.groups), tail(w.closed)
-	return w.iteration < s.most
+	w.copyGroups, w.wgmmaGroups = lastGroups(w.copyGroups), lastGroups(w.wgmmaGroups)
+	return w.iteration < s.maxIterations
 }
 
-// tail keeps the last groups, as many as any wait may name.
-func tail(groups []float64) []float64 { return groups[max(0, len(groups)-16):] }
+// lastGroups keeps the last groups, as many as any wait may name.
+func lastGroups(groups []float64) []float64 { return groups[max(0, len(groups)-16):] }

@@ -86,7 +86,7 @@ func within(t *testing.T, what string, got, want, tolerance float64) {
 // Independent products keep the tensor cores busy: 4 warps of 16 products take 4*16*2 cycles a block.
 func TestIndependentProductsRunAtThePeak(t *testing.T) {
 	m := modelOf(80, 128, 64, 1024, loopOf(repeat(16, "HMMA.16816.F32 R4, R8, R12, R4")...)...)
-	got, err := m.flopRate(0, how{})
+	got, err := m.flopRate(0, conditions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestDependentProductsTakeTheirLatency(t *testing.T) {
 	if m.blocks != 1 {
 		t.Fatalf("%d blocks fit, want 1", m.blocks)
 	}
-	got, err := m.flopRate(0, how{})
+	got, err := m.flopRate(0, conditions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestWaitsForCopies(t *testing.T) {
 	}
 	cycles := func(open int) float64 {
 		m := modelOf(80, 128, 255, 160<<10, loopOf(body(open)...)...)
-		return m.run(m.loops[0], how{}).cycles
+		return m.run(m.loops[0], conditions{}).cycles
 	}
 	whole, half := cycles(0), cycles(1)
 	if whole < latencyGlobal || whole > latencyGlobal+100 {
@@ -126,7 +126,7 @@ func TestWaitsForCopies(t *testing.T) {
 
 func TestBarriersWaitForAllWarps(t *testing.T) {
 	m := modelOf(80, 256, 255, 160<<10, loopOf("BAR.SYNC.DEFER_BLOCKING 0x0", "NOP")...)
-	if got := m.run(m.loops[0], how{}).cycles; got < latencyBarrier || got > latencyBarrier+20 {
+	if got := m.run(m.loops[0], conditions{}).cycles; got < latencyBarrier || got > latencyBarrier+20 {
 		t.Errorf("an iteration with a barrier takes %v cycles, want a little over %d", got, latencyBarrier)
 	}
 }
@@ -165,7 +165,7 @@ func TestLoopsThatPollAreLeftOut(t *testing.T) {
 func TestBlocksOfTheEdgeAreTrimmed(t *testing.T) {
 	code := parse(disassembly("MOV R1, R2", ".L_x_1:", "HMMA.16816.F32 R4, R8, R12, R4", "@P1 BRA `(.L_x_3)", "FMUL R4, R4, R5", "FMUL R4, R4, R5", ".L_x_3:", "@P2 BRA `(.L_x_4)",
 		"LDS R2, [R3]", ".L_x_4:", "@P0 BRA `(.L_x_1)", "EXIT"))
-	loops := newFlow(code).innermost()
+	loops := newControlFlow(code).innermost()
 	if len(loops) != 1 {
 		t.Fatalf("loops %v", loops)
 	}
@@ -189,12 +189,12 @@ func TestSlowPathsAreLeftOut(t *testing.T) {
 	} {
 		code := parse(disassembly(slices.Concat([]string{"MOV R1, R2", ".L_x_1:", "FMUL R4, R4, R5", "@P1 BRA `(.L_x_2)"}, c.behind,
 			[]string{".L_x_2:", "STG.E.128 desc[UR4][R2.64], R4", "@P0 BRA `(.L_x_1)", "EXIT"})...))
-		if loops := newFlow(code).innermost(); len(loops) != 1 || !slices.Equal(loops[0], c.left) {
+		if loops := newControlFlow(code).innermost(); len(loops) != 1 || !slices.Equal(loops[0], c.left) {
 			t.Errorf("%s: %v are left, want %v", c.why, loops, c.left)
 		}
 	}
 	code := parse(disassembly(slices.Concat([]string{"MOV R1, R2", ".L_x_1:", "FMUL R4, R4, R5"}, []string{call, "STG.E.128 desc[UR4][R2.64], R4", "@P0 BRA `(.L_x_1)", "EXIT"})...))
-	if loops := newFlow(code).innermost(); len(loops) != 1 || len(loops[0]) != 4 {
+	if loops := newControlFlow(code).innermost(); len(loops) != 1 || len(loops[0]) != 4 {
 		t.Errorf("a call in every iteration: %v are left, want all four", loops)
 	}
 }
@@ -204,7 +204,7 @@ func TestStagedStoresCount(t *testing.T) {
 	body := func(more ...string) []int {
 		code := parse(disassembly(slices.Concat([]string{"MOV R1, R2", ".L_x_1:", "HMMA.16816.F32 R4, R8, R12, R4", "@P1 BRA `(.L_x_3)", "STS.128 [R3], R4"}, more,
 			[]string{".L_x_3:", "@P0 BRA `(.L_x_1)", "EXIT"})...))
-		return trim(code, newFlow(code).innermost()[0])
+		return trim(code, newControlFlow(code).innermost()[0])
 	}
 	if got := body(); !slices.Equal(got, []int{1, 2, 3, 4}) {
 		t.Errorf("%v are left, want all", got)
@@ -315,7 +315,7 @@ func TestWarpsTakeTurns(t *testing.T) {
 
 // A warp waits for the products of iterations before its own, however far the one that issues them has come.
 func TestProductsBeforeAnIteration(t *testing.T) {
-	w := tensorWork{all: 30, until: []float64{10, 20, 30}}
+	w := tcgen05Work{all: 30, byIteration: []float64{10, 20, 30}}
 	for iteration, want := range []float64{0, 10, 20, 30, 30} {
 		if got := w.before(iteration); got != want {
 			t.Errorf("iteration %d waits until %g, want %g", iteration, got, want)
@@ -347,7 +347,7 @@ func TestRolesShareTheWarps(t *testing.T) {
 		{slices.Concat(reader(".L_x_2", 32), reader(".L_x_3", 1)), 4 * 32 * 32 / 16},
 	} {
 		m := modelOf(100, 384, 80, 160<<10, slices.Concat(products, c.roles, []string{"EXIT"})...)
-		got, err := m.flopRate(0, how{})
+		got, err := m.flopRate(0, conditions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,8 +363,8 @@ func TestGroupsMultiplyTogether(t *testing.T) {
 	s := &simulation{trace: m.traceOf(m.code, m.loops[0], false), warps: 4, blocks: 1, iterations: 8, stages: 1}
 	s.start()
 	s.issue[3] = 5000
-	s.goOn()
-	if at := s.ended[0]; at < 5000 {
+	s.simulate()
+	if at := s.iterationEnds[0]; at < 5000 {
 		t.Errorf("the group ends an iteration at %v, before its last warp begins at 5000", at)
 	}
 	for _, w := range s.all {
@@ -378,8 +378,8 @@ func TestGroupsMultiplyTogether(t *testing.T) {
 func TestCopiesOfOtherWarpsBeginWhenTheirSlotIsFree(t *testing.T) {
 	wait, load := "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R2", "LDG.E.128 R4, [R2] # 1 7 7 0"
 	m := modelOf(90, 128, 64, 0, loopOf(append([]string{load, wait}, repeat(100, "NOP # 15 7 7 0")...)...)...)
-	s := &simulation{trace: m.traceOf(m.code, m.loops[0], true), warps: 4, blocks: 1, iterations: 16, stages: 2, fill: 1024}
-	s.memory = [numNear]way{{m.dram(), latencyGlobal}, {bandwidthL2, latencyL2}, {bandwidthL1, latencyL1}}
+	s := &simulation{trace: m.traceOf(m.code, m.loops[0], true), warps: 4, blocks: 1, iterations: 16, stages: 2, fillBytes: 1024}
+	s.memory = [numNear]memoryPath{{m.dram(), latencyGlobal}, {bandwidthL2, latencyL2}, {bandwidthL1, latencyL1}}
 	ended := s.run()
 	last := len(ended) - 1
 	within(t, "cycles of an iteration that waits for nothing", (ended[last]-ended[last-8])/8, 1500, 0.02)
@@ -395,8 +395,8 @@ func TestCopiesOfALoopBeginWhereItSays(t *testing.T) {
 	}{{6 << 10, 2 * latencyGlobal}, {64 << 10, 0}} {
 		m := modelOf(90, 128, 64, c.shared, loopOf(append(slices.Concat(body, body), repeat(200, "NOP # 15 7 7 0")...)...)...)
 		m.blocks = 1
-		flops := m.priceOf(m.code, m.loops[0]).flops * 4
-		r := m.run(m.loops[0], how{fillPerFlop: (4 << 10) / flops})
+		flops := m.costOf(m.code, m.loops[0]).flops * 4
+		r := m.run(m.loops[0], conditions{fillPerFlop: (4 << 10) / flops})
 		within(t, fmt.Sprintf("cycles of an iteration with %d bytes of shared memory", c.shared), r.cycles, 3050+c.waits, 0.06)
 	}
 }
@@ -405,7 +405,7 @@ func TestCopiesOfALoopBeginWhereItSays(t *testing.T) {
 func TestWarpsThatWaitForEachOtherEnd(t *testing.T) {
 	m := modelOf(100, 128, 64, 0, loopOf("NOP # 1 7 7 0")...)
 	s := &simulation{trace: m.traceOf(m.code, m.loops[0], false), warps: 4, blocks: 1, iterations: 8, stages: 1}
-	s.steps = append(slices.Clone(s.steps), step{deed: deedWaitProduct})
+	s.steps = append(slices.Clone(s.steps), step{effect: effectWaitProduct})
 	if ended := s.run(); ended != nil {
 		t.Errorf("iterations end at %v", ended)
 	}
@@ -416,13 +416,13 @@ func TestTheUnitFreesWhatItHasRead(t *testing.T) {
 	m := modelOf(100, 160, 64, 0, loopOf("SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR4+0x100], R2", "ULOP3.LUT UR6, UR5, 0x7, URZ, 0xc0, !UPT", "UIADD3 UR6, UR6, 0x200, URZ",
 		"UTCHMMA gdesc[UR32], gdesc[UR34], tmem[UR40], tmem[UR36], idesc[UR37], !UPT", "UTCBAR [UR6], URZ", "UTCBAR [UR8], URZ", "UIADD3 UR5, UR5, 0x1, URZ")...)
 	trace := m.traceOf(m.code, m.loops[0], true)
-	var deeds []deed
+	var deeds []effect
 	for _, s := range trace.steps {
-		if s.deed != deedNone {
-			deeds = append(deeds, s.deed)
+		if s.effect != effectNone {
+			deeds = append(deeds, s.effect)
 		}
 	}
-	if want := []deed{deedWaitFill, deedTcgen05, deedAnnounce, deedRelease}; !trace.released || !slices.Equal(deeds, want) {
+	if want := []effect{effectWaitFull, effectTcgen05, effectCommitProducts, effectReleaseSlot}; !trace.released || !slices.Equal(deeds, want) {
 		t.Errorf("released is %v, what instructions do %v, want %v", trace.released, deeds, want)
 	}
 }
@@ -433,9 +433,9 @@ func TestTurnsThatPassThroughAnotherRegister(t *testing.T) {
 		"UTCHMMA gdesc[UR32], gdesc[UR34], tmem[UR40], tmem[UR36], idesc[UR37], !UPT", "UTCBAR [UR6], URZ", "UIADD3 UR8, UPT, UPT, UR8, 0x1, URZ", "IMAD.U32 R130, RZ, RZ, UR8"}
 	wait := []string{"R2UR UR8, R130", "UIADD3 UR8, UPT, UPT, UR8, -0x1, URZ", "ULOP3.LUT UR8, UR8, 0x7, URZ, 0xc0, !UPT", "SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR8+0x100], R2"}
 	m := modelOf(100, 160, 64, 0, loopOf(slices.Concat(product, wait)...)...)
-	turns := turnsOf(m.code, m.loops[0])
-	if waits := slices.Collect(maps.Values(turns.waits)); !turns.all || turns.commits != 1 || !slices.Equal(waits, []int{0}) {
-		t.Errorf("waits are for products %v of %d, and all are known: %v; want the one of this iteration", waits, turns.commits, turns.all)
+	turns := productWaitsOf(m.code, m.loops[0])
+	if waits := slices.Collect(maps.Values(turns.waits)); !turns.complete || turns.commits != 1 || !slices.Equal(waits, []int{0}) {
+		t.Errorf("waits are for products %v of %d, and all are known: %v; want the one of this iteration", waits, turns.commits, turns.complete)
 	}
 }
 
@@ -480,11 +480,11 @@ func TestRolesThatStoreFactorsAreTimed(t *testing.T) {
 	product := slices.Concat([]string{"USETMAXREG.DEALLOC.CTAPOOL 0x20", ".L_x_1:", "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR8+0x10], R0"},
 		repeat(2, "HMMA.16816.F32 R4, R8, R12, R4"), []string{"@P0 BRA `(.L_x_1)"})
 	feeder := slices.Concat([]string{"MOV R1, R2", ".L_x_2:"}, repeat(40, "LDG.E.U16 R20, desc[UR4][R2.64] # 2 0 7 0"), repeat(40, "STS.U16 [R3], R20 # 2 7 7 1"), []string{"@P1 BRA `(.L_x_2)", "EXIT"})
-	alone, err := modelOf(80, 256, 64, 0, append(product, "EXIT")...).flopRate(0, how{})
+	alone, err := modelOf(80, 256, 64, 0, append(product, "EXIT")...).flopRate(0, conditions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fed, err := modelOf(80, 256, 64, 0, append(product, feeder...)...).flopRate(0, how{})
+	fed, err := modelOf(80, 256, 64, 0, append(product, feeder...)...).flopRate(0, conditions{})
 	if err != nil || fed > alone/4 {
 		t.Errorf("%v TF/s behind threads that store 40 elements each, %v without, %v", fed, alone, err)
 	}
@@ -517,7 +517,7 @@ func TestRingsFollowFromTheNameOfAKernel(t *testing.T) {
 		"gemm_lora16_bf16_128x64x64":  (128 + 64 + 16) * 2 / (2. * 128 * (64 + 16)),
 		"gemm_complex_bf16_128x64x32": 2 * (128 + 64) * 2 / (8. * 128 * 64),
 	} {
-		if got, _ := ringOf(name); math.Abs(got-want) > 1e-12 {
+		if got, _ := copyTraffic(name); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: %g bytes a flop, not %g", name, got, want)
 		}
 	}

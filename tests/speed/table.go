@@ -17,11 +17,11 @@ type row struct {
 	best                         *outcome // the fastest of the last three; nil: none
 	rounds                       outcome  // Triton's with the rounding that the bytecode asks for
 	truncated                    outcome  // ours that cuts bits off, as the others do
-	mapped                       outcome  // ours that copies by tensor maps
+	withMaps                     outcome  // ours that copies by tensor maps
 	limit, micros, ratio         float64  // 0: not known
 }
 
-func (w *workshop) row(j job) (*row, error) {
+func (w *toolchain) row(j job) (*row, error) {
 	b, err := readBench(j.folder)
 	if err != nil {
 		return nil, err
@@ -36,9 +36,9 @@ func (w *workshop) row(j job) (*row, error) {
 		r.truncated = w.ours(b, j.sm, tmp, "--tf32=truncated")
 	}
 	if j.sm >= 90 && !r.memory() {
-		r.mapped = w.ours(b, j.sm, tmp, "--tma")
+		r.withMaps = w.ours(b, j.sm, tmp, "--tma")
 		if text, err := os.ReadFile(filepath.Join(tmp, oursPTX)); err != nil || !strings.Contains(string(text), "cp.async.bulk.tensor") {
-			r.mapped = outcome{}
+			r.withMaps = outcome{}
 		}
 	}
 	if !r.memory() {
@@ -132,8 +132,8 @@ func (r *row) print(w io.Writer) {
 	if r.truncated.rated() {
 		resources += fmt.Sprintf("  [truncated: %s, ratio %s, spilled %d]", r.truncated.show(), show(r.ratioTo(&r.truncated)), r.truncated.timing.SpillBytes)
 	}
-	if r.mapped.rated() {
-		resources += fmt.Sprintf("  [maps: %s, ratio %s, registers %d, spilled %d]", r.mapped.show(), show(r.ratioTo(&r.mapped)), r.mapped.timing.Registers, r.mapped.timing.SpillBytes)
+	if r.withMaps.rated() {
+		resources += fmt.Sprintf("  [maps: %s, ratio %s, registers %d, spilled %d]", r.withMaps.show(), show(r.ratioTo(&r.withMaps)), r.withMaps.timing.Registers, r.withMaps.timing.SpillBytes)
 	}
 	if e := r.errors(); e != "" {
 		resources += fmt.Sprintf("  [%.90s]", e)
@@ -315,10 +315,10 @@ func otherTables(b *strings.Builder, rows []*row, sm int) {
 			t := &r.truncated
 			return fmt.Sprintf("%s | %s | %s | %d | %d", t.show(), show(r.ratioTo(t)), show(t.Rate/chipOf[sm].peak(r.bench.Name)), t.Registers, t.SpillBytes)
 		})
-	table(b, rows, sm, func(r *row) bool { return r.mapped.rated() }, "\nOurs where `--tma` has one thread copy by tensor maps that the kernel makes, without what making them takes:\n\n"+
+	table(b, rows, sm, func(r *row) bool { return r.withMaps.rated() }, "\nOurs where `--tma` has one thread copy by tensor maps that the kernel makes, without what making them takes:\n\n"+
 		"| kernel | ours | with maps | ratio | registers | spilled | blocks |\n| --- | --- | --- | --- | --- | --- | --- |\n",
 		func(r *row) string {
-			t := &r.mapped
+			t := &r.withMaps
 			return fmt.Sprintf("%s | %s | %s | %d | %d | %d", r.ours.show(), t.show(), show(r.ratioTo(t)), t.Registers, t.SpillBytes, t.Blocks)
 		})
 }

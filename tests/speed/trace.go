@@ -6,33 +6,33 @@ import (
 	"strings"
 )
 
-// deed is what an instruction does besides keeping units busy.
-type deed int8
+// effect is what an instruction does besides occupying pipes.
+type effect int8
 
 const (
-	deedNone        deed = iota
-	deedWarpgroup        // wgmma: goes on after it, DEPBAR waits
-	deedTcgen05          // a product of the one tensor pipe of the multiprocessor
-	deedReadTensor       // waits for all products issued before
-	deedLoad             // global memory to registers, or back
-	deedCopy             // global memory to shared memory
-	deedCommit           // closes a group of copies
-	deedWaitCopies       // until at most n groups are open
-	deedWaitGroups       // the same of wgmma
-	deedBarrier          // waits for n warps, 0: all
-	deedArrive           // counts for a barrier and goes on
-	deedGroup            // waits for the four warps of the group, which multiply together
-	deedWaitFill         // an mbarrier: for part n of an iteration's copies
-	deedWaitTensor       // an mbarrier: for the products of the last iteration
-	deedAnnounce         // has an mbarrier told when the products issued so far end
-	deedWaitProduct      // an mbarrier: for what was announced n times after the beginning of the iteration, before it if negative
-	deedRelease          // frees part n of an iteration's copies
-	deedBulk             // a copy that an mbarrier announces
+	effectNone            effect = iota
+	effectWgmma                  // wgmma.mma_async: DEPBAR waits for it
+	effectTcgen05                // tcgen05.mma, on the one such pipe of the multiprocessor
+	effectReadTensor             // waits for all products issued before
+	effectLoad                   // global memory to registers, or back
+	effectCopy                   // global memory to shared memory
+	effectCommitCopies           // cp.async.commit_group
+	effectWaitCopies             // until at most n groups are open
+	effectWaitWgmma              // the same of wgmma
+	effectBarrier                // waits for n warps, 0: all
+	effectArrive                 // bar.arrive
+	effectWarpgroupSync          // waits for the other warps of the warpgroup
+	effectWaitFull               // a full mbarrier: for part n of an iteration's copies
+	effectWaitAllProducts        // an mbarrier: for the products of the last iteration
+	effectCommitProducts         // tcgen05.commit of the products issued so far
+	effectWaitProduct            // an mbarrier: for commit n counted from the beginning of the iteration, before it if negative
+	effectReleaseSlot            // an arrival at an empty mbarrier: frees the slot of part n of an iteration's copies
+	effectBulkCopy               // a bulk copy, which completes on an mbarrier
 )
 
-// step is what one instruction asks of the machine. Times are cycles.
+// step is the resources that one instruction takes. Times are cycles.
 type step struct {
-	deed    deed
+	effect  effect
 	pipe    pipe
 	busy    float64 // of its scheduler's pipe
 	shared  float64 // of shared memory
@@ -77,11 +77,12 @@ var (
 // bulkCopies are the instructions that copy from global to shared memory and arrive at an mbarrier.
 var bulkCopies = map[string]bool{"UTMALDG": true, "UBLKCP": true}
 
-// traceOf makes the steps of instructions. fed: waits on mbarriers wait for copies, but for those at which products arrive.
+// traceOf makes the steps of instructions. fed: mbarriers announce copies, so waits on them are for copies, except on those at
+// which products arrive.
 func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 	var t trace
 	var releases []int
-	mbarriers, products := 0, turnsOf(code, numbers)
+	mbarriers, products := 0, productWaitsOf(code, numbers)
 	t.commits = products.commits
 	for _, n := range numbers {
 		i := &code[n]
@@ -96,28 +97,28 @@ func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 				turn, known := products.waits[n]
 				switch {
 				case known:
-					s.deed, s.n = deedWaitProduct, turn
+					s.effect, s.n = effectWaitProduct, turn
 				case fed && !products.offsets[hexNumber.FindString(i.args)]:
-					s.deed, s.n, s.begun = deedWaitFill, mbarriers, t.bulk
+					s.effect, s.n, s.begun = effectWaitFull, mbarriers, t.bulk
 					mbarriers++
 				default:
-					s.deed = deedWaitTensor
+					s.effect = effectWaitAllProducts
 				}
-			case i.op == "SYNCS" && strings.Contains(i.mods, "ARRIVE"), products.commits > 0 && i.op == "UTCBAR" && !products.announces[n]:
+			case i.op == "SYNCS" && strings.Contains(i.mods, "ARRIVE"), products.commits > 0 && i.op == "UTCBAR" && !products.commitsAt[n]:
 				releases = append(releases, len(t.steps))
 			}
 		default:
 			c.moveOrCompute(&s, i)
 			switch {
-			case s.deed == deedReadTensor && products.all:
-				s.deed = deedNone
+			case s.effect == effectReadTensor && products.complete:
+				s.effect = effectNone
 			case bulkCopies[i.op]:
-				s.deed = deedBulk
+				s.effect = effectBulkCopy
 				t.bulk++
 			}
 		}
-		if products.announces[n] {
-			s.deed = deedAnnounce
+		if products.commitsAt[n] {
+			s.effect = effectCommitProducts
 		}
 		t.steps = append(t.steps, s)
 	}
@@ -125,7 +126,7 @@ func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 	if len(releases) > 0 && len(releases) == mbarriers {
 		t.released = true
 		for n, at := range releases {
-			t.steps[at].deed, t.steps[at].n = deedRelease, n
+			t.steps[at].effect, t.steps[at].n = effectReleaseSlot, n
 		}
 	}
 	return t
@@ -136,9 +137,9 @@ func (c *chip) multiply(s *step, code []instruction, n int) {
 	s.pipe, s.busy, s.shared = pipeTensor, 4*p.tensor, p.operand/128
 	switch {
 	case strings.HasPrefix(i.op, "UTC"):
-		s.deed, s.busy = deedTcgen05, max(p.tensor, s.shared)
+		s.effect, s.busy = effectTcgen05, max(p.tensor, s.shared)
 	case strings.HasSuffix(i.op, "GMMA"):
-		s.deed = deedWarpgroup
+		s.effect = effectWgmma
 		if strings.Contains(i.args, "gsb0") {
 			s.n = 1 // closes a group
 		}
@@ -157,17 +158,17 @@ func synchronize(s *step, i *instruction) {
 	}
 	switch {
 	case i.op == "LDGDEPBAR":
-		s.deed = deedCommit
+		s.effect = effectCommitCopies
 	case i.op == "DEPBAR" && strings.Contains(i.mods, ".LE"):
-		s.deed, s.n = deedWaitCopies, last()
+		s.effect, s.n = effectWaitCopies, last()
 	case i.op == "WARPGROUP" && strings.Contains(i.mods, "DEPBAR"):
-		s.deed, s.n = deedWaitGroups, last()
+		s.effect, s.n = effectWaitWgmma, last()
 	case i.op == "WARPGROUP" && strings.Contains(i.mods, "ARRIVE"):
-		s.deed = deedGroup
+		s.effect = effectWarpgroupSync
 	case i.op == "BAR":
-		s.deed = deedBarrier
+		s.effect = effectBarrier
 		if strings.Contains(i.mods, "ARV") {
-			s.deed = deedArrive
+			s.effect = effectArrive
 		}
 		words := hexNumber.FindAllString(i.args, -1)
 		word := func(n int) int { v, _ := strconv.ParseInt(words[n], 0, 64); return int(v) }
@@ -189,16 +190,16 @@ func (c *chip) moveOrCompute(s *step, i *instruction) {
 			s.busy = float64(n)
 		}
 		if i.op == "LDTM" {
-			s.deed = deedReadTensor
+			s.effect = effectReadTensor
 		}
 		return
 	case i.class == classMatrix || i.class == classShared:
 		s.shared, s.latency = i.sharedCycles(), latencyShared
 		return
 	case i.class == classLoad || i.class == classStore || i.class == classCopy:
-		s.deed, s.shared, s.global = deedLoad, i.sharedCycles(), 32*float64(i.width())
+		s.effect, s.shared, s.global = effectLoad, i.sharedCycles(), 32*float64(i.width())
 		if i.class == classCopy {
-			s.deed = deedCopy
+			s.effect = effectCopy
 		}
 		return
 	case i.class == classSpill:

@@ -5,35 +5,36 @@ import (
 	"strings"
 )
 
-// This file finds out for which products of tcgen05 a loop waits. Products arrive at mbarriers by turns: a count of them gives the mbarrier at which one
-// arrives, and a wait computes from the count which one it is for.
+// This file finds out for which products of tcgen05 a loop waits. Products arrive at a ring of mbarriers: a counter of products gives the mbarrier at which
+// one arrives, and a wait computes from the counter which one it is for.
 
-// turns are the arrivals of products in a loop, and the waits for them.
-type turns struct {
+// productWaits is the arrivals of products in a loop, and for which of them each wait is.
+type productWaits struct {
 	offsets   map[string]bool // of mbarriers at which products arrive: what is added last to their addresses
-	announces map[int]bool    // the instructions that have a product arrive where waits look
+	commitsAt map[int]bool    // the instructions that have a product arrive where waits look
 	waits     map[int]int     // for which arrival each wait is: numbers from the first of the iteration on, or before it
 	commits   int             // arrivals in an iteration
-	all       bool            // every wait for products is known
+	complete  bool            // every wait for products is known
 }
 
-// turn is a count of products, as it was in some register at the beginning, and what was added to it.
-type turn struct {
+// productCounter is a symbolic value: a count of products, as some register held it at the beginning, and what has been added to
+// it.
+type productCounter struct {
 	count string
 	added int
 }
 
-// turnsOf looks at two iterations: what the first leaves in registers the second finds there.
-func turnsOf(code []instruction, numbers []int) turns {
-	t := turns{map[string]bool{}, map[int]bool{}, map[int]int{}, 0, false}
-	values, last := map[string]turn{}, map[string]string{}
-	value := func(register string) turn {
+// productWaitsOf evaluates two iterations symbolically: what the first leaves in registers the second finds there.
+func productWaitsOf(code []instruction, numbers []int) productWaits {
+	t := productWaits{map[string]bool{}, map[int]bool{}, map[int]int{}, 0, false}
+	values, last := map[string]productCounter{}, map[string]string{}
+	value := func(register string) productCounter {
 		if v, ok := values[register]; ok {
 			return v
 		}
-		return turn{register, 0}
+		return productCounter{register, 0}
 	}
-	committed, waited := map[int]turn{}, map[int]turn{}
+	committed, waited := map[int]productCounter{}, map[int]productCounter{}
 	for range 2 {
 		for _, n := range numbers {
 			i := &code[n]
@@ -45,20 +46,19 @@ func turnsOf(code []instruction, numbers []int) turns {
 			case i.op == "SYNCS" && strings.Contains(i.mods, "TRYWAIT") && len(words) > 1:
 				waited[n] = value(words[1])
 			case len(words) > 1:
-				values[words[0]] = follow(i, words, value)
+				values[words[0]] = evaluate(i, words, value)
 				last[words[0]] = hexNumber.FindString(i.args)
 			}
 		}
 	}
 	delete(t.offsets, "")
-	delete(t.offsets, "")
-	first := turn{}
+	first := productCounter{}
 	for _, n := range numbers {
-		if v, ok := committed[n]; ok && strings.Contains(v.count, counted) { // not what frees a slot
+		if v, ok := committed[n]; ok && strings.Contains(v.count, maskedCounter) { // not what frees a slot
 			if t.commits == 0 {
 				first = v
 			}
-			t.announces[n] = v.count == first.count
+			t.commitsAt[n] = v.count == first.count
 			t.commits++
 		}
 		if v, ok := waited[n]; ok && t.offsets[hexNumber.FindString(code[n].args)] {
@@ -66,27 +66,27 @@ func turnsOf(code []instruction, numbers []int) turns {
 		}
 	}
 	begun := 0
-	t.all = t.commits > 0
+	t.complete = t.commits > 0
 	for _, n := range numbers {
-		if t.announces[n] {
+		if t.commitsAt[n] {
 			begun++
 		}
 		if _, ok := t.waits[n]; ok {
 			t.waits[n] -= first.added
-			t.all = t.all && waited[n].count == first.count && t.waits[n] < begun
+			t.complete = t.complete && waited[n].count == first.count && t.waits[n] < begun
 		}
 	}
-	if !t.all {
-		t.waits, t.announces = nil, nil
+	if !t.complete {
+		t.waits, t.commitsAt = nil, nil
 	}
 	return t
 }
 
-// counted marks what a mask of a count has made the number of an mbarrier.
-const counted = " by turns"
+// maskedCounter marks a count that a mask has turned into the index of an mbarrier.
+const maskedCounter = " by turns"
 
-// follow is what an instruction makes of counts.
-func follow(i *instruction, words []string, value func(string) turn) turn {
+// evaluate is the symbolic result of an instruction.
+func evaluate(i *instruction, words []string, value func(string) productCounter) productCounter {
 	number := func(word string) (int, bool) {
 		n, err := strconv.ParseInt(word, 0, 64)
 		return int(n), err == nil
@@ -95,7 +95,7 @@ func follow(i *instruction, words []string, value func(string) turn) turn {
 	for len(args) > 0 && strings.Contains(args[0], "PT") {
 		args = args[1:]
 	}
-	unknown := turn{words[0] + " of " + i.args, 0}
+	unknown := productCounter{words[0] + " of " + i.args, 0}
 	if len(args) == 0 {
 		return unknown
 	}
@@ -114,15 +114,15 @@ func follow(i *instruction, words []string, value func(string) turn) turn {
 		}
 		if n, ok := number(args[1]); ok {
 			v := value(args[0])
-			if strings.Contains(v.count, counted) {
+			if strings.Contains(v.count, maskedCounter) {
 				return v // the offset of all mbarriers
 			}
-			return turn{v.count, v.added + n}
+			return productCounter{v.count, v.added + n}
 		}
 	case "ULOP3", "LOP3":
 		if len(args) > 1 && (args[1] == "0x3" || args[1] == "0x7") { // four mbarriers, or eight
 			v := value(args[0])
-			return turn{v.count + counted, v.added}
+			return productCounter{v.count + maskedCounter, v.added}
 		}
 	case "ULEA", "LEA":
 		return value(args[0])

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// bench is what is known of the work of a kernel.
+// bench is what is known of the work of a kernel: its bench.json.
 type bench struct {
 	Name    string
 	Version string `json:"bytecode_version"`
@@ -35,8 +35,8 @@ func readBench(folder string) (*bench, error) {
 	return b, json.Unmarshal(data, b)
 }
 
-// buffers is the bytes of each output, or of each input.
-func (b *bench) buffers(outputs bool) (bytes []float64) {
+// bufferBytes is the bytes of each output, or of each input.
+func (b *bench) bufferBytes(outputs bool) (bytes []float64) {
 	for _, buffer := range b.Buffers {
 		if (buffer.Init.Kind == "zeros") != outputs {
 			continue
@@ -70,9 +70,9 @@ func bytesOf(dtype string) float64 {
 	return 4
 }
 
-// written is the bytes of the outputs.
-func (b *bench) written() (n float64) {
-	for _, size := range b.buffers(true) {
+// outputBytes is the bytes of all outputs.
+func (b *bench) outputBytes() (n float64) {
+	for _, size := range b.bufferBytes(true) {
 		n += size
 	}
 	return n
@@ -92,14 +92,14 @@ func (b *bench) blocks() float64 {
 	return grid
 }
 
-// footprint is the bytes that so many blocks read at a time, each its part of every input that L1 cannot hold, and all of the others; 0 where
-// blocks take one part after the other, and nothing says how big these are.
+// footprint is the bytes that so many resident blocks read: each its part of every input that exceeds L1, and all of the others;
+// 0 in persistent kernels, whose parts are of unknown size.
 func (b *bench) footprint(c *chip, blocks int) (n float64) {
 	grid := b.blocks()
 	if grid == 0 {
 		return 0
 	}
-	for _, size := range b.buffers(false) {
+	for _, size := range b.bufferBytes(false) {
 		if size > float64(c.l1KB<<10) {
 			size *= float64(blocks) / grid
 		}
@@ -108,7 +108,7 @@ func (b *bench) footprint(c *chip, blocks int) (n float64) {
 	return n
 }
 
-// families group kernels by how they are judged; the first that fits counts, and all else is bound by memory.
+// families group kernels for the geometric means; the first pattern that matches counts, and all others are memory-bound.
 var families = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -164,9 +164,9 @@ var (
 	rowsOfTile      = regexp.MustCompile(`_(\d+)x\d+$`)
 )
 
-// ringOf is the bytes that copies bring per flop, and those that stay in shared memory, by the tile in the name of a kernel: a step of a product
+// copyTraffic is the bytes that copies bring per flop, and those that stay in shared memory, by the tile in the name of a kernel: a step of a product
 // copies (BM+BN)*BK elements, one of attention K and V, one of its gradient by keys as much of the queries and of the gradient of the result.
-func ringOf(kernel string) (perFlop float64, resident int) {
+func copyTraffic(kernel string) (perFlop float64, resident int) {
 	size := 2.0
 	switch {
 	case eightBit(kernel):
@@ -215,8 +215,8 @@ type timing struct {
 	SpillBytes, Serialization int // by ptxas; the second is warnings C75xx
 }
 
-// judge times a cubin. like is the kernel whose tile it has.
-func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*timing, error) {
+// modelCubin models a cubin. like is the kernel whose tile it has.
+func modelCubin(tools, cubin string, sm int, b *bench, like string, dynamic int) (*timing, error) {
 	k, err := load(tools, cubin, sm, dynamic)
 	if err != nil {
 		return nil, err
@@ -232,12 +232,12 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 	}
 	t := &timing{Registers: k.registers, Stack: k.stack, Shared: k.shared, Warps: m.warpsOfBlock(), Blocks: m.blocks}
 	if family(b.Name) == memoryBound {
-		seconds, known := m.memoryTime(b.Bytes, b.written(), b.footprint(m.chip, m.blocks), b.blocks())
+		seconds, known := m.memoryTime(b.Bytes, b.outputBytes(), b.footprint(m.chip, m.blocks), b.blocks())
 		t.Assumed, t.Rate = !known, b.Bytes/seconds/1e9
 		return t, nil
 	}
-	h := how{}
-	h.fillPerFlop, h.resident = ringOf(like)
+	h := conditions{}
+	h.fillPerFlop, h.resident = copyTraffic(like)
 	version := 0
 	if !b.aligned() {
 		version = m.narrowest()

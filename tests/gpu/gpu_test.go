@@ -48,7 +48,7 @@ mov.u64 	%rd2, 0;
 `
 
 func TestTileKernelsBecomeOrdinaryOnes(t *testing.T) {
-	if text, shared := ordinary(tileKernel); text != ordinaryKernel || shared != 213128 {
+	if text, shared := plainEntry(tileKernel); text != ordinaryKernel || shared != 213128 {
 		t.Errorf("%d bytes of shared memory, %s", shared, text)
 	}
 }
@@ -76,7 +76,7 @@ func TestDistanceIsThatOfNorms(t *testing.T) {
 		{array(nan, inf, -inf, 1), array(1, 1, inf, 1), 0, 3},
 		{array(2), array(0), 2, 0}, // nothing to be relative to
 	} {
-		if d, n := distance(f32, c.got, c.want); math.Abs(d-c.distance) > 1e-12 || n != c.strange {
+		if d, n := relativeDistance(f32, c.got, c.want); math.Abs(d-c.distance) > 1e-12 || n != c.strange {
 			t.Errorf("%v and %v: %g, %d elements; want %g, %d", c.got, c.want, d, n, c.distance, c.strange)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"tileiras/runtime/cases"
 )
 
-// judge holds what each code has written against what NVIDIA's code for the highest target has, or else against the first.
-func judge(ready []*loaded, c *cases.Case) {
+// compareOutputs compares what each code has written with what NVIDIA's code for the highest target has, or else with the first.
+func compareOutputs(ready []*loaded, c *cases.Case) {
 	var want *loaded
 	for _, l := range ready {
 		if want == nil || want.Peer == "ours" && l.Peer != "ours" {
@@ -30,7 +30,7 @@ func judge(ready []*loaded, c *cases.Case) {
 			if l.output[i] == nil {
 				continue
 			}
-			d, nans := distance(b.DType, l.output[i], want.output[i])
+			d, nans := relativeDistance(b.DType, l.output[i], want.output[i])
 			l.result.Distance = max(l.result.Distance, d)
 			l.result.NaNs += nans
 		}
@@ -40,9 +40,9 @@ func judge(ready []*loaded, c *cases.Case) {
 	}
 }
 
-// distance is the norm of the difference of arrays by that of the second one, and how many elements are NaN in one of them only. Elements that are
-// infinite in both are equal.
-func distance(d *cases.DType, got, want []byte) (relative float64, nans int) {
+// relativeDistance is the norm of the difference of two arrays relative to that of the second, and how many elements are NaN or
+// infinite in only one of them.
+func relativeDistance(d *cases.DType, got, want []byte) (relative float64, nans int) {
 	decode := decoder(d)
 	parts := runtime.GOMAXPROCS(0)
 	n := len(want) / d.Size
@@ -77,7 +77,7 @@ func distance(d *cases.DType, got, want []byte) (relative float64, nans int) {
 	return math.Sqrt(off / norm), nans
 }
 
-// decoder gives the number in the first bytes of a slice. Formats of few bits have a table.
+// decoder gives the number in the first bytes of a slice, by a table for formats of 8 and 16 bits.
 func decoder(d *cases.DType) func([]byte) float64 {
 	switch {
 	case d.Size == 8 && d.Format != nil:
@@ -103,8 +103,8 @@ func decoder(d *cases.DType) func([]byte) float64 {
 	return func(b []byte) float64 { return numbers[binary.LittleEndian.Uint16(b)] }
 }
 
-// results reads a log; none is empty.
-func results(file string) (all []result, err error) {
+// readLog reads a log; a missing file is an empty one.
+func readLog(file string) (all []result, err error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -38,14 +38,14 @@ type code struct {
 	Spills          int // bytes
 	Params          []hostmaps.Param
 
-	seen map[string]bool // the PTX of ours that the benchmark has for the target
+	seenPTX map[string]bool // the PTX of ours that the benchmark has for the target
 }
 
 // scratchBytes is the size of a parameter that no caller passes and that is no tensor map: the address of memory for the maps that a kernel makes.
 const scratchBytes = 8
 
-// errSame says that an option changes nothing.
-var errSame = errors.New("the same code")
+// errSameCode says that an option changes nothing.
+var errSameCode = errors.New("the same code")
 
 type packer struct {
 	tools  *ptxas.Tools
@@ -57,8 +57,8 @@ type packer struct {
 	tma    bool     // ours are compiled with tensor maps, too
 }
 
-// withMaps is the name of ours with tensor maps.
-const withMaps = "ours tma"
+// peerWithMaps is the name of ours with tensor maps.
+const peerWithMaps = "ours tma"
 
 func pack(args []string) error {
 	var p packer
@@ -102,7 +102,7 @@ func pack(args []string) error {
 	return os.WriteFile(filepath.Join(p.out, "codes.json"), data, 0o644)
 }
 
-// all packs the kernels that have a name, so many at a time.
+// all packs the kernels whose names match, so many at a time.
 func (p *packer) all(names []string, pick *regexp.Regexp, targets []string, nvidia string, jobs int) ([][]code, error) {
 	codes := make([][]code, len(names))
 	var g errgroup.Group
@@ -145,7 +145,7 @@ func (p *packer) kernel(name string, targets []string) (codes []code, err error)
 		peers := []struct {
 			name string
 			make func(*cases.Case, *code) error
-		}{{"ours", p.ours}, {"nvidia", p.theirs}}
+		}{{"ours", p.ours}, {"nvidia", p.nvidia}}
 		if p.hinted.MatchString(name) {
 			peers = append(peers, peers[1])
 			peers[2].name = "hinted"
@@ -156,13 +156,13 @@ func (p *packer) kernel(name string, targets []string) (codes []code, err error)
 		}
 		if p.tma {
 			peers = append(peers, peers[0])
-			peers[len(peers)-1].name = withMaps
+			peers[len(peers)-1].name = peerWithMaps
 		}
 		seen := map[string]bool{}
 		for _, peer := range peers {
-			k := code{Kernel: name, Peer: peer.name, As: sm, Entry: c.Kernel, seen: seen}
+			k := code{Kernel: name, Peer: peer.name, As: sm, Entry: c.Kernel, seenPTX: seen}
 			if err := peer.make(c, &k); err != nil {
-				if !errors.Is(err, errSame) {
+				if !errors.Is(err, errSameCode) {
 					fmt.Printf("%s, %s for sm_%d: %v\n", name, peer.name, sm, err)
 				}
 				continue
@@ -173,10 +173,10 @@ func (p *packer) kernel(name string, targets []string) (codes []code, err error)
 	return codes, nil
 }
 
-// notes are what tests/corpus/src/tilegym_kernels.py writes beside what a launch needs.
-var notes = []string{"case", "hints", "sha256", "constants", "written"}
+// extraFields are what tests/corpus/src/tilegym_kernels.py writes beside what a launch needs.
+var extraFields = []string{"case", "hints", "sha256", "constants", "written"}
 
-// copyBench copies a benchmark without its notes.
+// copyBench copies a benchmark without those fields.
 func (p *packer) copyBench(name string) error {
 	from, to := filepath.Join(p.corpus, name), filepath.Join(p.out, name)
 	data, err := os.ReadFile(filepath.Join(from, "bench.json"))
@@ -187,7 +187,7 @@ func (p *packer) copyBench(name string) error {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
-	for _, n := range notes {
+	for _, n := range extraFields {
 		delete(fields, n)
 	}
 	if data, err = json.Marshal(fields); err != nil {
@@ -203,14 +203,14 @@ func (p *packer) copyBench(name string) error {
 // ours compiles a kernel by the library.
 func (p *packer) ours(c *cases.Case, k *code) error {
 	_, roles, _ := strings.Cut(k.Peer, "roles=")
-	res, err := tileiras.Compile(context.Background(), c.Bytecode, tileiras.Options{Name: c.Name, GPU: fmt.Sprintf("sm_%d", k.As), Roles: tileiras.Roles(roles), TMA: k.Peer == withMaps})
+	res, err := tileiras.Compile(context.Background(), c.Bytecode, tileiras.Options{Name: c.Name, GPU: fmt.Sprintf("sm_%d", k.As), Roles: tileiras.Roles(roles), TMA: k.Peer == peerWithMaps})
 	if err != nil {
 		return err
 	}
-	if k.seen[string(res.Output)] {
-		return errSame
+	if k.seenPTX[string(res.Output)] {
+		return errSameCode
 	}
-	k.seen[string(res.Output)] = true
+	k.seenPTX[string(res.Output)] = true
 	for _, own := range res.Kernels {
 		if own.Function == c.Kernel || own.Name == c.Kernel {
 			k.Entry, k.Threads, k.Shared = own.Name, own.Threads, own.SharedDynamic
@@ -230,8 +230,8 @@ var (
 	threads     = regexp.MustCompile(`\.reqntid (\d+)`)
 )
 
-// theirs compiles a kernel by NVIDIA's tileiras and makes it an ordinary one.
-func (p *packer) theirs(c *cases.Case, k *code) error {
+// nvidia compiles a kernel by NVIDIA's tileiras and makes it a plain entry.
+func (p *packer) nvidia(c *cases.Case, k *code) error {
 	ctx := context.Background()
 	bytecode := filepath.Join(p.corpus, c.Name, "kernel.tileirbc")
 	if k.Peer == "hinted" {
@@ -244,7 +244,7 @@ func (p *packer) theirs(c *cases.Case, k *code) error {
 	if err != nil {
 		return err
 	}
-	text, k.Shared = ordinary(text)
+	text, k.Shared = plainEntry(text)
 	if k.Threads, err = strconv.Atoi(threads.FindStringSubmatch(text)[1]); err != nil {
 		return err
 	}
@@ -263,8 +263,9 @@ func (p *packer) theirs(c *cases.Case, k *code) error {
 	return nil
 }
 
-// ordinary makes an entry of Tile IR one that any launch can start, and gives the bytes of shared memory that it must ask for.
-func ordinary(text string) (string, int) {
+// plainEntry turns an entry in the launch convention of Tile IR into one that any driver can launch, and gives the dynamic shared
+// memory in bytes that the launch must ask for.
+func plainEntry(text string) (string, int) {
 	shared := 0
 	if m := sharedArray.FindStringSubmatch(text); m != nil {
 		shared, _ = strconv.Atoi(m[3])

@@ -34,18 +34,18 @@ type result struct {
 }
 
 type runner struct {
-	ctx     *cuda.Context
-	dir     string
-	runs    int
-	patient time.Duration // before a launch counts as one that does not end
-	log     io.Writer
-	flush   *cuda.Memory // bigger than the second level cache
-	scratch *cuda.Memory // for tensor maps that kernels make
-	noise   map[string][]byte
+	ctx        *cuda.Context
+	dir        string
+	runs       int
+	timeout    time.Duration // before a launch counts as one that does not end
+	log        io.Writer
+	flush      *cuda.Memory // bigger than the second level cache
+	scratch    *cuda.Memory // for tensor maps that kernels make
+	randomData map[string][]byte
 }
 
-// run measures all codes that the log does not have yet. After a kernel that aborts or does not end the process must end, as the context is lost:
-// it exits with code 3, and is to be called again.
+// run measures all codes that the log does not have yet. After a kernel that aborts or does not end the context is lost and the
+// process must end: it exits with code 3, and is to be called again.
 func run(args []string) error {
 	f := flag.NewFlagSet("run", flag.ExitOnError)
 	runs := f.Int("runs", 12, "launches to time")
@@ -60,7 +60,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	r := &runner{dir: args[0], runs: *runs, patient: *patient, noise: map[string][]byte{}}
+	r := &runner{dir: args[0], runs: *runs, timeout: *patient, randomData: map[string][]byte{}}
 	data, err := os.ReadFile(filepath.Join(r.dir, "codes.json"))
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func run(args []string) error {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return err
 	}
-	done, err := results(*logFile)
+	done, err := readLog(*logFile)
 	if err != nil {
 		return err
 	}
@@ -118,13 +118,13 @@ func (r *runner) open() error {
 // loaded is a code that can be launched.
 type loaded struct {
 	*code
-	module *cuda.Module
-	f      *cuda.Function
-	params [][]byte
-	config cuda.Config
-	result result
-	output [][]byte
-	alone  bool // nothing has run before it
+	module        *cuda.Module
+	f             *cuda.Function
+	params        [][]byte
+	config        cuda.Config
+	result        result
+	output        [][]byte
+	firstOfKernel bool // nothing has run before it
 }
 
 // kernel measures the codes of a benchmark.
@@ -149,12 +149,12 @@ func (r *runner) kernel(codes []code, done []result) error {
 	var ready []*loaded
 	for i := range codes {
 		k := &codes[i]
-		l := &loaded{code: k, alone: len(ready) == 0, result: result{Kernel: k.Kernel, Peer: k.Peer, As: k.As, GPU: r.ctx.Device.Name, Flops: float64(c.Flops), Bytes: float64(c.Bytes)}}
+		l := &loaded{code: k, firstOfKernel: len(ready) == 0, result: result{Kernel: k.Kernel, Peer: k.Peer, As: k.As, GPU: r.ctx.Device.Name, Flops: float64(c.Flops), Bytes: float64(c.Bytes)}}
 		if state(done, k) == launching {
 			l.result.Error = "the kernel was aborted or did not end"
 		} else if err := r.load(l, c, memory); err != nil {
 			l.result.Error = err.Error()
-		} else if err := r.first(l, c, memory, contents); err != nil {
+		} else if err := r.launchOnce(l, c, memory, contents); err != nil {
 			return err
 		}
 		if l.result.Error != "" {
@@ -166,7 +166,7 @@ func (r *runner) kernel(codes []code, done []result) error {
 	if err := r.time(ready); err != nil {
 		return err
 	}
-	judge(ready, c)
+	compareOutputs(ready, c)
 	for _, l := range ready {
 		r.write(l.result)
 		l.module.Unload()
@@ -205,11 +205,11 @@ func (r *runner) load(l *loaded, c *cases.Case, memory []*cuda.Memory) (err erro
 		}
 		l.params = append(l.params, binary.LittleEndian.AppendUint64(nil, bits)[:size])
 	}
-	return r.hidden(l)
+	return r.addHiddenParams(l)
 }
 
-// hidden adds the parameters that no caller passes.
-func (r *runner) hidden(l *loaded) error {
+// addHiddenParams adds the parameters that no caller passes: tensor maps and scratch memory.
+func (r *runner) addHiddenParams(l *loaded) error {
 	given := len(l.params)
 	if l.Host != "" {
 		host, err := os.ReadFile(filepath.Join(r.dir, l.Host))
@@ -239,7 +239,7 @@ const (
 	launched  = "launched"
 )
 
-func (r *runner) note(l *loaded, state string) {
+func (r *runner) logState(l *loaded, state string) {
 	r.write(result{Kernel: l.Kernel, Peer: l.Peer, As: l.As, State: state})
 }
 
@@ -253,11 +253,12 @@ func state(done []result, k *code) (s string) {
 	return s
 }
 
-// guarded runs a launch to its end. A kernel that does not end or aborts takes the process with it: the log says which it was.
-func (r *runner) guarded(l *loaded, launch func() error) {
-	r.note(l, launching)
-	defer r.note(l, launched)
-	timer := time.AfterFunc(r.patient, func() {
+// launchGuarded runs a launch to its end. A kernel that aborts or hangs takes the process with it, so the log says before which
+// one it is.
+func (r *runner) launchGuarded(l *loaded, launch func() error) {
+	r.logState(l, launching)
+	defer r.logState(l, launched)
+	timer := time.AfterFunc(r.timeout, func() {
 		fmt.Fprintf(os.Stderr, "%s, %s for sm_%d does not end\n", l.Kernel, l.Peer, l.As)
 		os.Exit(3)
 	})
@@ -272,20 +273,20 @@ func (r *runner) guarded(l *loaded, launch func() error) {
 	}
 }
 
-// first launches a code on the contents and reads what it writes.
-func (r *runner) first(l *loaded, c *cases.Case, memory []*cuda.Memory, contents [][]byte) error {
+// launchOnce launches a code on the contents and reads what it writes.
+func (r *runner) launchOnce(l *loaded, c *cases.Case, memory []*cuda.Memory, contents [][]byte) error {
 	for i, m := range memory {
 		write := func() error { return m.Write(contents[i]) }
 		if isOutput(c.Buffers[i]) {
 			write = func() error { return m.Fill(0) }
-		} else if !l.alone && len(contents[i]) > 1<<20 {
+		} else if !l.firstOfKernel && len(contents[i]) > 1<<20 {
 			continue // an input that is there
 		}
 		if err := write(); err != nil {
 			return err
 		}
 	}
-	r.guarded(l, func() error {
+	r.launchGuarded(l, func() error {
 		return errors.Join(l.f.Launch(l.config, l.params...), r.ctx.Synchronize())
 	})
 	if l.result.Error != "" {
@@ -307,7 +308,7 @@ func (r *runner) first(l *loaded, c *cases.Case, memory []*cuda.Memory, contents
 // isOutput tells buffers that launches fill from those that they read.
 func isOutput(b *cases.Buffer) bool { return b.Init != nil && b.Init.Kind == "zeros" }
 
-// time times the codes in turn.
+// time times the codes in turn, with a cleared L2.
 func (r *runner) time(ready []*loaded) error {
 	const warmUp = 3
 	for n := range r.runs + warmUp {
@@ -330,7 +331,7 @@ func (r *runner) time(ready []*loaded) error {
 	return nil
 }
 
-// upload makes the buffers of a launch. Big ones repeat what smaller ones have, so that making them takes no time.
+// upload makes the buffers of a launch.
 func (r *runner) upload(c *cases.Case) (memory []*cuda.Memory, contents [][]byte, err error) {
 	for _, b := range c.Buffers {
 		data, err := r.fill(b)
@@ -352,7 +353,7 @@ func (r *runner) upload(c *cases.Case) (memory []*cuda.Memory, contents [][]byte
 	return memory, contents, nil
 }
 
-// fill is the content of a buffer.
+// fill is the content of a buffer. Large random arrays repeat a period, since generating them all would take too long.
 func (r *runner) fill(b *cases.Buffer) ([]byte, error) {
 	const period = 1<<22 - 3 // elements; no row is a divisor
 	if b.Data != nil || b.Init == nil || b.Init.Values != nil {
@@ -366,16 +367,16 @@ func (r *runner) fill(b *cases.Buffer) ([]byte, error) {
 	how := *b.Init
 	how.Seed = 1
 	key := fmt.Sprint(b.DType.Name, how)
-	if r.noise[key] == nil {
+	if r.randomData[key] == nil {
 		short := cases.Buffer{Name: b.Name, DType: b.DType, Shape: []int{period}, Init: &how}
 		if err := short.Fill(); err != nil {
 			return nil, err
 		}
-		r.noise[key] = short.Data
+		r.randomData[key] = short.Data
 	}
 	at := int(b.Init.Seed) * 100_003 % period * b.DType.Size
 	for rest := data; len(rest) > 0; at = 0 {
-		rest = rest[copy(rest, r.noise[key][at:]):]
+		rest = rest[copy(rest, r.randomData[key][at:]):]
 	}
 	return data, nil
 }

@@ -17,7 +17,7 @@ func table(files []string) error {
 	}
 	rows := map[key]peers{}
 	for _, file := range files {
-		all, err := results(file)
+		all, err := readLog(file)
 		if err != nil {
 			return err
 		}

@@ -27,11 +27,11 @@ const scaleElem = "f8E8M0FNU"
 
 // small lists the storage formats that modules have.
 func (g *generator) small() []string {
-	return slices.DeleteFunc(slices.Clone(small), func(elem string) bool { f, ok := needs[elem]; return ok && !g.has(f) })
+	return slices.DeleteFunc(slices.Clone(small), func(elem string) bool { f, ok := needs[elem]; return ok && !g.enabled(f) })
 }
 
 // anyElem is an element type that data movement may have.
-func (g *generator) anyElem() string { return one(g, g.elems()...) }
+func (g *generator) anyElem() string { return choose(g, g.elems()...) }
 
 // elems lists the element types of data movement, common ones twice.
 func (g *generator) elems() []string {
@@ -69,7 +69,7 @@ func (g *generator) literal(elem string) string {
 		w := widths[elem]
 		switch {
 		case w == 1:
-			return one(g, "false", "true")
+			return choose(g, "false", "true")
 		case g.chance(80):
 			return fmt.Sprint(g.r.IntN(19) - 6)
 		case g.chance(30):
@@ -79,9 +79,9 @@ func (g *generator) literal(elem string) string {
 	}
 	switch {
 	case elem == scaleElem:
-		return one(g, "1.0", "2.0", "0.5", "4.0", "0.125")
+		return choose(g, "1.0", "2.0", "0.5", "4.0", "0.125")
 	case g.chance(70) || slices.Contains(small, elem):
-		return one(g, "0.0", "1.0", "-1.0", "2.0", "3.0", "-4.0", "0.5", "-1.5", "6.0")
+		return choose(g, "0.0", "1.0", "-1.0", "2.0", "3.0", "-4.0", "0.5", "-1.5", "6.0")
 	case g.chance(50):
 		return fmt.Sprintf("%d.%d", g.r.IntN(200)-100, g.r.IntN(1000))
 	}
@@ -91,11 +91,11 @@ func (g *generator) literal(elem string) string {
 		"f32": {"0x7F800000", "0xFF800000", "0x7FC00000", "0x80000000", "0x00000001", "0x7F7FFFFF"},
 		"f64": {"0x7FF0000000000000", "0xFFF0000000000000", "0x7FF8000000000000", "0x8000000000000000", "0x0000000000000001", "0x7FEFFFFFFFFFFFFF"},
 	}
-	return one(g, special[elem]...)
+	return choose(g, special[elem]...)
 }
 
 // constant is a constant: the same number everywhere, or different ones in a small tile.
-func (g *generator) constant(t typ) val {
+func (g *generator) constant(t typ) value {
 	if t.elem == "i4" {
 		return g.convert(g.constant(t.with("i8")), t.elem)
 	}
@@ -110,7 +110,7 @@ func (g *generator) constant(t typ) val {
 }
 
 // number is a constant of integers.
-func (g *generator) number(t typ, n int) val {
+func (g *generator) number(t typ, n int) value {
 	text := fmt.Sprint(n)
 	if !isInt(t.elem) {
 		text += ".0"
@@ -125,16 +125,16 @@ func (g *generator) intType() typ {
 	if g.chance(16) {
 		return typ{"i1", g.shape()}
 	}
-	return typ{one(g, ints...), g.shape()}
+	return typ{choose(g, ints...), g.shape()}
 }
 
-func (g *generator) floatType() typ { return typ{one(g, floats...), g.shape()} }
+func (g *generator) floatType() typ { return typ{choose(g, floats...), g.shape()} }
 
 func (g *generator) intBinary() {
 	t := g.intType()
 	x, y := g.exact(t), g.exact(t)
-	sign := one(g, "signed", "unsigned")
-	op := one(g, "addi", "subi", "muli", "andi", "ori", "xori", "maxi", "mini", "mulhii", "shli", "shri", "divi", "remi")
+	sign := choose(g, "signed", "unsigned")
+	op := choose(g, "addi", "subi", "muli", "andi", "ori", "xori", "maxi", "mini", "mulhii", "shli", "shri", "divi", "remi")
 	if t.elem == "i1" && (op == "divi" || op == "remi") { // the only divisor; a signed one is -1, by which -1 has no quotient
 		g.define(t, "%s %s, %s unsigned : %s", op, x.name, g.define(t, "constant <i1: true> : %s", t).name, t)
 		return
@@ -144,10 +144,10 @@ func (g *generator) intBinary() {
 		g.define(t, "%s %s, %s %s : %s", op, x.name, y.name, sign, t)
 	case "shli", "shri":
 		if t.elem == "i1" {
-			if !g.has(Overshift) {
+			if !g.enabled(Overshift) {
 				y = g.define(t, "constant <i1: false> : %s", t)
 			}
-		} else if g.chance(70) || !g.has(Overshift) { // else any amount: one of the width or more shifts everything out
+		} else if g.chance(70) || !g.enabled(Overshift) { // else any amount: one of the width or more shifts everything out
 			y = g.define(t, "andi %s, %s : %s", y.name, g.number(t, widths[t.elem]-1).name, t)
 		}
 		if op == "shri" {
@@ -176,7 +176,7 @@ func (g *generator) intBinary() {
 			bound = x.bound * y.bound
 		}
 		if x.bound > 0 && y.bound > 0 && bound < 1<<20 && holds(t.elem, bound) && t.elem != "i1" { // a promise that it fits
-			v := g.define(t, "%s %s, %s%s : %s", op, x.name, y.name, one(g, "", " overflow<no_signed_wrap>"), t)
+			v := g.define(t, "%s %s, %s%s : %s", op, x.name, y.name, choose(g, "", " overflow<no_signed_wrap>"), t)
 			v.bound = bound
 			g.mark(v)
 			return
@@ -190,14 +190,14 @@ func (g *generator) intBinary() {
 func (g *generator) intUnary() {
 	t := g.intType()
 	if g.chance(50) || t.elem == "i1" {
-		g.define(t, "%s %s : %s", one(g, "absi", "negi"), g.exact(t).name, t)
+		g.define(t, "%s %s : %s", choose(g, "absi", "negi"), g.exact(t).name, t)
 		return
 	}
 	g.smallInts(t)
 }
 
 // smallInts is a value of integers from -3 to 4.
-func (g *generator) smallInts(t typ) val {
+func (g *generator) smallInts(t typ) value {
 	v := g.define(t, "andi %s, %s : %s", g.exact(t).name, g.number(t, 7).name, t)
 	v.bound = 7
 	g.mark(v)
@@ -207,13 +207,13 @@ func (g *generator) smallInts(t typ) val {
 }
 
 func (g *generator) compare() {
-	t, predicate := g.intType(), one(g, "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal")
+	t, predicate := g.intType(), choose(g, "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal")
 	if g.chance(50) {
-		g.define(t.with("i1"), "cmpi %s %s, %s, %s : %s -> %s", predicate, g.exact(t).name, g.exact(t).name, one(g, "signed", "unsigned"), t, t.with("i1"))
+		g.define(t.with("i1"), "cmpi %s %s, %s, %s : %s -> %s", predicate, g.exact(t).name, g.exact(t).name, choose(g, "signed", "unsigned"), t, t.with("i1"))
 		return
 	}
 	t = g.floatType()
-	g.define(t.with("i1"), "cmpf %s %s %s, %s : %s -> %s", predicate, one(g, "ordered", "unordered"), g.exact(t).name, g.exact(t).name, t, t.with("i1"))
+	g.define(t.with("i1"), "cmpf %s %s %s, %s : %s -> %s", predicate, choose(g, "ordered", "unordered"), g.exact(t).name, g.exact(t).name, t, t.with("i1"))
 }
 
 func (g *generator) pick() {
@@ -234,7 +234,7 @@ func (g *generator) pick() {
 func (g *generator) rounding(elem string) string {
 	s := ""
 	if g.chance(25) && (elem == "f32" || elem == "f64") {
-		s = " rounding<" + one(g, "zero", "negative_inf", "positive_inf") + ">"
+		s = " rounding<" + choose(g, "zero", "negative_inf", "positive_inf") + ">"
 	}
 	if elem == "f32" && g.chance(15) {
 		s += " flush_to_zero"
@@ -245,8 +245,8 @@ func (g *generator) rounding(elem string) string {
 func (g *generator) floatBinary() {
 	t := g.floatType()
 	x, y := g.any(t), g.any(t)
-	op := one(g, "addf", "subf", "mulf", "divf", "maxf", "minf", "fma", "remf")
-	var v val
+	op := choose(g, "addf", "subf", "mulf", "divf", "maxf", "minf", "fma", "remf")
+	var v value
 	switch op {
 	case "maxf", "minf":
 		flags := ""
@@ -276,7 +276,7 @@ func (g *generator) floatBinary() {
 
 func (g *generator) floatUnary() {
 	t := g.floatType()
-	op := one(g, "negf", "absf", "sqrt", "ceil", "floor")
+	op := choose(g, "negf", "absf", "sqrt", "ceil", "floor")
 	x := g.any(t)
 	if op == "ceil" || op == "floor" {
 		x = g.exact(t)
@@ -292,15 +292,15 @@ func (g *generator) floatUnary() {
 
 // approximate makes values whose bits nobody promises.
 func (g *generator) approximate() {
-	t := typ{one(g, "f16", "bf16", "f32", "f64"), g.shape()}
+	t := typ{choose(g, "f16", "bf16", "f32", "f64"), g.shape()}
 	x := g.any(t)
-	op := one(g, "exp", "exp2", "log", "log2", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "fpowf", "atan2", "fpowi")
-	var v val
+	op := choose(g, "exp", "exp2", "log", "log2", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "fpowf", "atan2", "fpowi")
+	var v value
 	switch op {
 	case "fpowf", "atan2":
 		v = g.define(t, "%s %s, %s : %s", op, x.name, g.any(t).name, t)
 	case "fpowi":
-		n := g.exact(typ{one(g, "i1", "i8", "i16", "i32"), t.shape})
+		n := g.exact(typ{choose(g, "i1", "i8", "i16", "i32"), t.shape})
 		v = g.define(t, "fpowi %s, %s : %s, %s", x.name, n.name, t, n.typ)
 	default:
 		mode := ""
@@ -314,13 +314,13 @@ func (g *generator) approximate() {
 }
 
 // payload reports whether the bits of a value may be those of a NaN, whose payload is free.
-func payload(x val) bool { return !isInt(x.elem) && x.bound == 0 }
+func payload(x value) bool { return !isInt(x.elem) && x.bound == 0 }
 
 func (g *generator) conversion() {
 	from := g.moved()
 	to := fits(g.anyElem(), from.n())
 	if g.chance(35) {
-		to = one(g, slices.DeleteFunc(g.elems(), func(e string) bool { return widths[e] != widths[from.elem] })...)
+		to = choose(g, slices.DeleteFunc(g.elems(), func(e string) bool { return widths[e] != widths[from.elem] })...)
 	}
 	if from.elem == to {
 		return
@@ -336,32 +336,32 @@ func (g *generator) conversion() {
 }
 
 // convert makes a value of another element type; the program stays defined.
-func (g *generator) convert(x val, elem string) val {
+func (g *generator) convert(x value, elem string) value {
 	t := x.with(elem)
-	var v val
+	var v value
 	switch from := x.elem; {
 	case from == "i4" && !isInt(elem):
 		return g.convert(g.convert(x, "i8"), elem)
 	case elem == "i4" && !isInt(from):
 		return g.convert(g.convert(x, "i8"), elem)
 	case isInt(from) && isInt(elem) && widths[from] < widths[elem]:
-		v = g.define(t, "exti %s %s : %s -> %s", x.name, one(g, "signed", "unsigned"), x.typ, t)
+		v = g.define(t, "exti %s %s : %s -> %s", x.name, choose(g, "signed", "unsigned"), x.typ, t)
 		return v
 	case isInt(from) && isInt(elem):
 		v = g.define(t, "trunci %s : %s -> %s", x.name, x.typ, t)
 	case isInt(from) && elem == scaleElem:
 		return g.convert(g.convert(x, "f32"), elem)
 	case isInt(from):
-		v = g.define(t, "itof %s %s : %s -> %s", x.name, one(g, "signed", "signed", "unsigned"), x.typ, t)
+		v = g.define(t, "itof %s %s : %s -> %s", x.name, choose(g, "signed", "signed", "unsigned"), x.typ, t)
 		return v
-	case elem == "i1" && !g.has(Truth):
+	case elem == "i1" && !g.enabled(Truth):
 		if slices.Contains(small, from) {
 			return g.convert(g.convert(x, "f32"), elem)
 		}
 		zero := g.constant(x.typ)
-		return g.define(t, "cmpf %s %s %s, %s : %s -> %s", one(g, "not_equal", "less_than"), one(g, "ordered", "unordered"), x.name, zero.name, x.typ, t)
+		return g.define(t, "cmpf %s %s %s, %s : %s -> %s", choose(g, "not_equal", "less_than"), choose(g, "ordered", "unordered"), x.name, zero.name, x.typ, t)
 	case elem == "i1":
-		return g.define(t, "ftoi %s %s%s : %s -> %s", x.name, one(g, "signed", "unsigned"), one(g, "", " saturating"), x.typ, t)
+		return g.define(t, "ftoi %s %s%s : %s -> %s", x.name, choose(g, "signed", "unsigned"), choose(g, "", " saturating"), x.typ, t)
 	case isInt(elem):
 		sign, saturating := "signed", " saturating"
 		if x.bound > 0 && holds(elem, x.bound) && g.chance(50) {
@@ -374,7 +374,7 @@ func (g *generator) convert(x val, elem string) val {
 			return v
 		}
 	case elem == scaleElem:
-		return g.define(t, "ftof %s rounding<%s> : %s -> %s", x.name, one(g, "zero", "positive_inf"), x.typ, t)
+		return g.define(t, "ftof %s rounding<%s> : %s -> %s", x.name, choose(g, "zero", "positive_inf"), x.typ, t)
 	default:
 		v = g.define(t, "ftof %s%s : %s -> %s", x.name, g.narrowing(from, elem), x.typ, t)
 	}
@@ -390,9 +390,9 @@ func (g *generator) narrowing(from, to string) string {
 	case g.chance(60) || from == scaleElem || widths[to] <= 8:
 		return ""
 	case from == "f64" && to == "f32":
-		return " rounding<" + one(g, "zero", "negative_inf", "positive_inf") + ">"
+		return " rounding<" + choose(g, "zero", "negative_inf", "positive_inf") + ">"
 	case from == "f32" && to == "tf32":
-		return " rounding<" + one(g, "zero", "nearest_away") + ">"
+		return " rounding<" + choose(g, "zero", "nearest_away") + ">"
 	case precisions[from] > precisions[to]:
 		return " rounding<zero>"
 	}
@@ -400,7 +400,7 @@ func (g *generator) narrowing(from, to string) string {
 }
 
 // integers converts small integers to an element type exactly.
-func (g *generator) integers(t typ) val {
+func (g *generator) integers(t typ) value {
 	from := "i8"
 	if isInt(t.elem) {
 		from = t.elem

@@ -4,10 +4,10 @@ package random
 // by tiles that lie beside each other, the second adds. Those tiles, transposed, may be what the second multiplies by, as in the gradient of attention, where
 // a third product has its say in what the second one takes.
 func (g *generator) chain() {
-	if g.depth >= g.deepest {
+	if g.depth >= g.maxNesting {
 		return
 	}
-	elem := one(g, "f16", "bf16")
+	elem := choose(g, "f16", "bf16")
 	m, n, k, width := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2), 16<<g.r.IntN(2)
 	if g.chance(35) {
 		m = tensorRows
@@ -16,9 +16,9 @@ func (g *generator) chain() {
 	if both {
 		width = k
 	}
-	rounds := one(g, 0, 1, 2, 3, 4, 5, 8)
+	rounds := choose(g, 0, 1, 2, 3, 4, 5, 8)
 	whole := max(rounds, 1) * n
-	end := whole - one(g, 0, g.r.IntN(n))
+	end := whole - choose(g, 0, g.r.IntN(n))
 	same := g.matrix(elem, []int{m, k}, []int{m, k}, 1)
 	read := []*matrix{g.matrix(elem, []int{k, n}, []int{k, end}, 1)}
 	if both {
@@ -31,21 +31,21 @@ func (g *generator) chain() {
 
 	scores, sums := typ{"f32", []int{m, n}}, typ{"f32", []int{m, width}}
 	x := g.readMatrix(same, g.number(scalar("i32"), 0).name)
-	third, thrice := val{}, g.chance(40)
+	third, thrice := value{}, g.chance(40)
 	if thrice {
 		third = g.readMatrix(g.matrix(elem, []int{m, k}, []int{m, k}, 1), g.number(scalar("i32"), 0).name)
 		g.tally.Products++
 	}
 	zero := g.number(scores, 0)
 	bound := 2 * 16 * k // of a score less another
-	g.overMatrices(read, rounds, g.number(sums, 0), func(read []val, sum string) string {
+	g.overMatrices(read, rounds, g.number(sums, 0), func(read []value, sum string) string {
 		s := g.addProduct(x, read[0], zero.name, scores)
 		if g.chance(70) {
 			row := g.combined("reduce", "", s, []int{m}, 1, floatCombines[0])
 			column := typ{"f32", []int{m, 1}}
 			r := g.define(column, "reshape %s : %s -> %s", row.name, row.typ, column)
 			if g.chance(60) {
-				sum = g.turned(sum, r, one(g, 0, 0, -bound), sums)
+				sum = g.signFlipped(sum, r, choose(g, 0, 0, -bound), sums)
 			}
 			b := g.define(scores, "broadcast %s : %s -> %s", r.name, column, scores)
 			s = g.define(scores, "subf %s, %s : %s", s.name, b.name, scores)
@@ -59,12 +59,12 @@ func (g *generator) chain() {
 		}
 		return g.addProduct(p, read[1], sum, sums).name
 	})
-	g.vals[len(g.vals)-1].bound = bound * 4 * n * max(rounds, 1)
+	g.values[len(g.values)-1].bound = bound * 4 * n * max(rounds, 1)
 	g.shapes = append(g.shapes, sums.shape)
 }
 
-// turned is a tile whose rows change their sign where a column is not beyond a limit.
-func (g *generator) turned(sum string, column val, limit int, sums typ) string {
+// signFlipped is a tile whose rows change their sign where a column is not beyond a limit.
+func (g *generator) signFlipped(sum string, column value, limit int, sums typ) string {
 	most, minus, plus := g.number(column.typ, limit), g.number(column.typ, -1), g.number(column.typ, 1)
 	c := g.define(column.typ.with("i1"), "cmpf greater_than ordered %s, %s : %s -> %s", column.name, most.name, column.typ, column.typ.with("i1"))
 	f := g.define(column.typ, "select %s, %s, %s : %s, %s", c.name, plus.name, minus.name, c.typ, column.typ)
@@ -73,7 +73,7 @@ func (g *generator) turned(sum string, column val, limit int, sums typ) string {
 }
 
 // where is s where c is more than zero, and zero elsewhere.
-func (g *generator) where(c, s, zero val) val {
+func (g *generator) where(c, s, zero value) value {
 	more := g.define(c.typ.with("i1"), "cmpf greater_than ordered %s, %s : %s -> %s", c.name, zero.name, c.typ, c.typ.with("i1"))
 	return g.define(s.typ, "select %s, %s, %s : %s, %s", more.name, s.name, zero.name, more.typ, s.typ)
 }

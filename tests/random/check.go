@@ -30,8 +30,8 @@ func (f *Failure) Error() string { return strings.TrimSpace(f.Kind + " " + f.GPU
 // ErrUnsupported marks what the compiler says it cannot do yet.
 var ErrUnsupported = errors.New("not supported yet")
 
-// limits are what the compiler may say of a valid module: of itself, or of a GPU.
-var limits = []string{"not supported yet", "tile too big", "bytes of shared memory, "}
+// refusals are what the compiler may say of a valid module: about its own limits, or those of a GPU.
+var refusals = []string{"not supported yet", "tile too big", "bytes of shared memory, "}
 
 // maxSteps bounds what a tile block does on the interpreter.
 const maxSteps = 1 << 20
@@ -50,7 +50,8 @@ type reference struct {
 	equalStores bool
 }
 
-// interpret runs a module on the interpreter, which reports whatever is undefined and inexact values that decide something.
+// interpret runs a module on the interpreter, which reports undefined values, and inexact ones that decide control flow or
+// addresses.
 func interpret(ctx context.Context, text string) (*reference, error) {
 	return interpretText(ctx, text, entry, grid)
 }
@@ -92,7 +93,7 @@ func interpretEntry(ctx context.Context, in *driver.Input, entry string, blocks 
 	return ref, nil
 }
 
-// Check holds the compiler and the emulator against the interpreter for some GPUs. The error is a *Failure or ErrUnsupported.
+// Check compares the compiler and the emulator with the interpreter for some GPUs. The error is a *Failure or ErrUnsupported.
 func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...string) error {
 	ref, err := interpret(ctx, text)
 	if err != nil {
@@ -154,7 +155,7 @@ func compile(ctx context.Context, text, gpu string, code options.Code) (*driver.
 	switch {
 	case errors.As(err, &f) && f.Code == driver.ExitBug:
 		return nil, &Failure{"bug", gpu, err.Error()}
-	case err != nil && slices.ContainsFunc(limits, func(l string) bool { return strings.Contains(err.Error(), l) }):
+	case err != nil && slices.ContainsFunc(refusals, func(l string) bool { return strings.Contains(err.Error(), l) }):
 		return nil, fmt.Errorf("%w: %s: %s", ErrUnsupported, gpu, err)
 	case err != nil:
 		return nil, &Failure{"refused", gpu, err.Error()}
@@ -162,7 +163,7 @@ func compile(ctx context.Context, text, gpu string, code options.Code) (*driver.
 	return res, nil
 }
 
-// compare runs PTX in the emulator and holds what it leaves in the buffers against the interpreter's.
+// compare runs PTX in the emulator and compares what it leaves in the buffers with the interpreter's.
 func (ref *reference) compare(ctx context.Context, gpu, ptx string, o emu.Options) error {
 	mod, err := emu.Parse("random.ptx", ptx)
 	if err != nil {
@@ -191,15 +192,15 @@ func (ref *reference) compare(ctx context.Context, gpu, ptx string, o emu.Option
 		if p.bytes == nil {
 			continue
 		}
-		if text := differ(p.elem, mem.Bytes(addrs[i]), ref.bytes[i], ref.inexact[i]); text != "" {
+		if text := differences(p.elem, mem.Bytes(addrs[i]), ref.bytes[i], ref.inexact[i]); text != "" {
 			return &Failure{"differs", gpu, fmt.Sprintf("parameter %d: %s", i, text)}
 		}
 	}
 	return nil
 }
 
-// differ describes the first elements that differ where the interpreter's value is exact; every NaN is like every other.
-func differ(elem ir.Type, got, want []byte, inexact []bool) string {
+// differences describes the first elements that differ where the interpreter's value is exact; every NaN is like every other.
+func differences(elem ir.Type, got, want []byte, inexact []bool) string {
 	if bytes.Equal(got, want) {
 		return ""
 	}
@@ -211,7 +212,7 @@ func differ(elem ir.Type, got, want []byte, inexact []bool) string {
 		var g, w [8]byte
 		copy(g[:], got[i:i+n])
 		copy(w[:], want[i:i+n])
-		if g == w || inexact != nil && anyOf(inexact[i:i+n]) {
+		if g == w || inexact != nil && anySet(inexact[i:i+n]) {
 			continue
 		}
 		a, b := binary.LittleEndian.Uint64(g[:]), binary.LittleEndian.Uint64(w[:])
@@ -231,7 +232,7 @@ func differ(elem ir.Type, got, want []byte, inexact []bool) string {
 	return first
 }
 
-func anyOf(flags []bool) bool {
+func anySet(flags []bool) bool {
 	for _, f := range flags {
 		if f {
 			return true

@@ -133,10 +133,10 @@ func TestTheGeneratorMakesEveryPair(t *testing.T) {
 		if _, spared := exempted(d.Name, ""); ops[d.Name] == 0 && !spared {
 			t.Errorf("no module of %d has %s", n, d.Name)
 		}
-		if isPlain(d) && d.NumOperandDefs() > 1 && repeated[d.Name] == 0 {
+		if fullyDescribed(d) && d.NumOperandDefs() > 1 && repeated[d.Name] == 0 {
 			t.Errorf("no module of %d has %s of one value twice", n, d.Name)
 		}
-		if isPlain(d) && n >= manyModules {
+		if fullyDescribed(d) && n >= manyModules {
 			for _, missing := range wordsWithout(d, words) {
 				t.Errorf("%d modules have %s too rarely", n, missing)
 			}

@@ -38,8 +38,8 @@ func (t typ) with(elem string) typ { return typ{elem, t.shape} }
 
 func scalar(elem string) typ { return typ{elem, nil} }
 
-// val is a value of the program.
-type val struct {
+// value is a value of the program.
+type value struct {
 	name string
 	typ
 	// inexact: the interpreter may call elements inexact; only float arithmetic, data movement and stores may use it.
@@ -50,29 +50,29 @@ type val struct {
 
 // generator is the state of one module under construction.
 type generator struct {
-	r       *rand.Rand
-	body    strings.Builder
-	indent  int
-	names   int
-	vals    []val    // visible here, older first
-	params  []string // element type of the buffer, or the type of a scalar
-	inputs  map[string]int
-	shapes  [][]int  // the shapes of this program
-	token   string   // what orders accesses to scratch memory here; "" where nothing does
-	depth   int      // of regions
-	loops   int      // of them
-	block   val      // number of the tile block
-	globals []string // of the module
-	without []Feature
-	deepest int             // nesting of regions
-	last    string          // name of the operand that was chosen last
-	used    map[string]bool // values that something is made of: what nothing is made of, the compiler drops
-	sums    []val           // of loops along K outside of regions: always results, or nothing would be left of the loop
-	tally   Tally
+	r           *rand.Rand
+	body        strings.Builder
+	indent      int
+	names       int
+	values      []value  // visible here, older first
+	params      []string // element type of the buffer, or the type of a scalar
+	inputs      map[string]int
+	shapes      [][]int  // the shapes of this program
+	token       string   // what orders accesses to scratch memory here; "" where nothing does
+	depth       int      // of regions
+	loops       int      // of them
+	block       value    // number of the tile block
+	globals     []string // of the module
+	disabled    []Feature
+	maxNesting  int             // nesting of regions
+	lastOperand string          // name of the operand that was chosen last
+	used        map[string]bool // values that something is made of: what nothing is made of, the compiler drops
+	sums        []value         // of loops along K outside of regions: always results, or nothing would be left of the loop
+	tally       Tally
 }
 
-// Feature is something that modules have unless it is switched off: what a compiler for a GPU does not take, or what a fault that is
-// known would show again and again.
+// Feature is something that modules have unless it is disabled: what a compiler for a GPU does not accept, or what would show a
+// known fault again and again.
 type Feature string
 
 // Features.
@@ -93,9 +93,9 @@ const (
 	HalfAtomics Feature = "bf16 atomics"
 )
 
-// known lists the features that would show again and again a fault that is known, each with that fault. They are switched off until it
-// is mended.
-var known = map[Feature]string{}
+// knownFaults lists the features that would show a known fault again and again, each with that fault. They are disabled until it
+// is fixed.
+var knownFaults = map[Feature]string{}
 
 // Kind is what every module of a run has.
 type Kind string
@@ -122,17 +122,17 @@ func Module(seed uint64, size int, without ...Feature) string {
 
 // ModuleOf makes the text of a module of a kind, and counts its products in loops.
 func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tally) {
-	g := &generator{r: rand.New(rand.NewPCG(seed, 0x74696c65)), indent: 2, inputs: map[string]int{}, used: map[string]bool{}, without: without, deepest: maxDepth}
+	g := &generator{r: rand.New(rand.NewPCG(seed, 0x74696c65)), indent: 2, inputs: map[string]int{}, used: map[string]bool{}, disabled: without, maxNesting: maxDepth}
 	g.pickShapes()
 	if g.chance(10) {
-		g.deepest = deepNest
+		g.maxNesting = deepNest
 	}
 	g.token = g.fresh()
-	g.line("%s = make_token : token", g.token)
+	g.emit("%s = make_token : token", g.token)
 	x, y, z := g.fresh(), g.fresh(), g.fresh()
-	g.line("%s, %s, %s = get_tile_block_id : tile<i32>", x, y, z)
-	g.block = val{name: x, typ: scalar("i32"), bound: grid}
-	g.vals = append(g.vals, g.block)
+	g.emit("%s, %s, %s = get_tile_block_id : tile<i32>", x, y, z)
+	g.block = value{name: x, typ: scalar("i32"), bound: grid}
+	g.values = append(g.values, g.block)
 	switch kind {
 	case Big:
 		g.statements(size / 8)
@@ -149,13 +149,13 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 	case Tiles:
 		g.statements(size / 8)
 		for g.tally.Products == 0 {
-			g.tiled()
+			g.persistentTiles()
 		}
 		size /= 8
 	case Products:
 		g.statements(size / 8) // what else there is, few operations of it
 		for g.tally.Ragged == 0 {
-			g.edge()
+			g.raggedProduct()
 		}
 		if g.chance(25) {
 			g.chain()
@@ -164,7 +164,7 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 	}
 	g.statements(size)
 	g.results()
-	g.line("return")
+	g.emit("return")
 
 	var b strings.Builder
 	b.WriteString("cuda_tile.module @random {\n")
@@ -187,9 +187,9 @@ func (g *generator) hints(kind Kind) string {
 	if kind == Mixed || !g.chance(40) {
 		return ""
 	}
-	hints := fmt.Sprintf("num_worker_warps_per_cta = %d", one(g, 2, 4, 8, 8, 16))
+	hints := fmt.Sprintf("num_worker_warps_per_cta = %d", choose(g, 2, 4, 8, 8, 16))
 	if g.chance(30) {
-		hints += fmt.Sprintf(", occupancy = %d", one(g, 1, 2, 4))
+		hints += fmt.Sprintf(", occupancy = %d", choose(g, 1, 2, 4))
 	}
 	return " optimization_hints=<default = {" + hints + "}>"
 }
@@ -197,13 +197,13 @@ func (g *generator) hints(kind Kind) string {
 // maxElements bounds tiles.
 const maxElements = 8192
 
-// usual bounds most of them: big tiles cost time.
-const usual = 1024
+// usualElements bounds most tiles: big ones cost time.
+const usualElements = 1024
 
-// pickShapes chooses a few shapes that belong together, so that values meet.
+// pickShapes chooses a few related shapes, so that values can be combined.
 func (g *generator) pickShapes() {
-	rank := one(g, 1, 2, 2, 2, 3, 3, 4)
-	limit := usual
+	rank := choose(g, 1, 2, 2, 2, 3, 3, 4)
+	limit := usualElements
 	if g.chance(8) {
 		limit = maxElements
 	}
@@ -226,47 +226,50 @@ func (g *generator) pickShapes() {
 	g.shapes = append(g.shapes, nil)
 }
 
-// has reports whether modules have a feature.
-func (g *generator) has(f Feature) bool { return !slices.Contains(g.without, f) && known[f] == "" }
+// enabled reports whether modules have a feature.
+func (g *generator) enabled(f Feature) bool {
+	return !slices.Contains(g.disabled, f) && knownFaults[f] == ""
+}
 
 func (g *generator) shape() []int { return g.shapes[g.r.IntN(len(g.shapes))] }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
 
-func one[T any](g *generator, list ...T) T { return list[g.r.IntN(len(list))] }
+func choose[T any](g *generator, list ...T) T { return list[g.r.IntN(len(list))] }
 
 func (g *generator) fresh() string {
 	g.names++
 	return fmt.Sprintf("%%v%d", g.names)
 }
 
-func (g *generator) line(format string, args ...any) {
+// emit writes a line of the body.
+func (g *generator) emit(format string, args ...any) {
 	g.body.WriteString(strings.Repeat("  ", g.indent))
 	fmt.Fprintf(&g.body, format+"\n", args...)
 }
 
 // define makes a value from the text of an operation with one result, and makes it visible.
-func (g *generator) define(t typ, format string, args ...any) val {
-	v := val{name: g.fresh(), typ: t}
-	g.line("%s = %s", v.name, fmt.Sprintf(format, args...))
-	g.vals = append(g.vals, v)
+func (g *generator) define(t typ, format string, args ...any) value {
+	v := value{name: g.fresh(), typ: t}
+	g.emit("%s = %s", v.name, fmt.Sprintf(format, args...))
+	g.values = append(g.values, v)
 	return v
 }
 
-// mark changes what is known of the newest value.
-func (g *generator) mark(v val) val {
-	for i := len(g.vals) - 1; i >= 0; i-- {
-		if g.vals[i].name == v.name {
-			g.vals[i] = v
+// mark updates what is known of a value.
+func (g *generator) mark(v value) value {
+	for i := len(g.values) - 1; i >= 0; i-- {
+		if g.values[i].name == v.name {
+			g.values[i] = v
 		}
 	}
 	return v
 }
 
-// find is a visible value that suits, rather a newer one, and rather one that nothing is made of yet.
-func (g *generator) find(suits func(val) bool) (val, bool) {
-	var found, fresh []val
-	for _, v := range g.vals {
+// find is a random visible value that suits, with a bias to newer ones and to those without a use.
+func (g *generator) find(suits func(value) bool) (value, bool) {
+	var found, fresh []value
+	for _, v := range g.values {
 		if suits(v) {
 			found = append(found, v)
 			if !g.used[v.name] {
@@ -275,7 +278,7 @@ func (g *generator) find(suits func(val) bool) (val, bool) {
 		}
 	}
 	if len(found) == 0 {
-		return val{}, false
+		return value{}, false
 	}
 	if len(fresh) > 0 && g.chance(70) {
 		found = fresh
@@ -285,44 +288,44 @@ func (g *generator) find(suits func(val) bool) (val, bool) {
 	return v, true
 }
 
-// exact is a value of a type that may be used for anything.
-func (g *generator) exact(t typ) val { return g.want(t, func(v val) bool { return !v.inexact }) }
+// exact is an exact value of a type, which may be used for anything.
+func (g *generator) exact(t typ) value { return g.want(t, func(v value) bool { return !v.inexact }) }
 
 // any is a value of a type that may be used where inexact values may.
-func (g *generator) any(t typ) val { return g.want(t, func(val) bool { return true }) }
+func (g *generator) any(t typ) value { return g.want(t, func(value) bool { return true }) }
 
 // want finds or makes a value of a type. What it makes is exact.
-func (g *generator) want(t typ, suits func(val) bool) val {
-	v, ok := val{}, false
+func (g *generator) want(t typ, suits func(value) bool) value {
+	v, ok := value{}, false
 	if g.chance(12) { // the operand that was chosen last, once more
-		v, ok = g.find(func(v val) bool { return v.is(t) && suits(v) && v.name == g.last })
+		v, ok = g.find(func(v value) bool { return v.is(t) && suits(v) && v.name == g.lastOperand })
 	}
 	if !ok && !g.chance(10) {
-		v, ok = g.find(func(v val) bool { return v.is(t) && suits(v) })
+		v, ok = g.find(func(v value) bool { return v.is(t) && suits(v) })
 	}
 	if !ok {
 		v = g.make(t)
 	}
-	g.last = v.name
+	g.lastOperand = v.name
 	return v
 }
 
 // make makes an exact value of a type from others, from memory or from nothing.
-func (g *generator) make(t typ) val {
+func (g *generator) make(t typ) value {
 	switch g.r.IntN(6) {
 	case 0, 1: // the same shape, other elements
-		if v, ok := g.find(func(v val) bool { return !v.inexact && v.elem != t.elem && slices.Equal(v.shape, t.shape) }); ok {
+		if v, ok := g.find(func(v value) bool { return !v.inexact && v.elem != t.elem && slices.Equal(v.shape, t.shape) }); ok {
 			return g.convert(v, t.elem)
 		}
 	case 2: // the same elements, one of them for all
-		if v, ok := g.find(func(v val) bool {
-			return !v.inexact && v.elem == t.elem && spreads(v.shape, t.shape) && widths[t.elem] != 4
+		if v, ok := g.find(func(v value) bool {
+			return !v.inexact && v.elem == t.elem && broadcastable(v.shape, t.shape) && widths[t.elem] != 4
 		}); ok {
-			return g.spread(v, t.shape)
+			return g.broadcast(v, t.shape)
 		}
 	case 3:
 		if isInt(t.elem) && widths[t.elem] >= 8 {
-			return g.count(t)
+			return g.iotaAlong(t)
 		}
 	case 4:
 		if inMemory(t.elem) {
@@ -354,11 +357,11 @@ func init() {
 		{12, (*generator).floatBinary}, {6, (*generator).floatUnary}, {12, (*generator).approximate},
 		{11, (*generator).conversion}, {41, (*generator).reshaping}, {6, (*generator).reduction}, {7, (*generator).scanning},
 		{4, (*generator).product}, {7, (*generator).loading}, {4, (*generator).roundTrip}, {5, (*generator).atomic},
-		{6, (*generator).counted}, {6, (*generator).branch}, {5, (*generator).endless}, {2, (*generator).matmul}, {1, (*generator).chain}, {1, (*generator).leave},
+		{6, (*generator).forLoop}, {6, (*generator).branch}, {5, (*generator).breakLoop}, {2, (*generator).matmul}, {1, (*generator).chain}, {1, (*generator).earlyReturn},
 		{10, (*generator).gather}, {3, (*generator).atomicView}, {11, (*generator).extents}, {2, (*generator).stores},
-		{2, (*generator).scatter}, {2, (*generator).meeting}, {3, (*generator).global}, {1, (*generator).scaled}, {8, (*generator).packing},
-		{5, (*generator).history}, {2, (*generator).walk}, {2, (*generator).overwritten}, {1, (*generator).handover}, {2, (*generator).padded},
-		{2, (*generator).aside}, {2, (*generator).overlaps}, {2, (*generator).promises}, {4, (*generator).ofRow},
+		{2, (*generator).scatter}, {2, (*generator).joinedTokens}, {3, (*generator).global}, {1, (*generator).scaled}, {8, (*generator).packing},
+		{5, (*generator).tokenChain}, {2, (*generator).pointerLoop}, {2, (*generator).writeAfterRead}, {1, (*generator).messagePassing}, {2, (*generator).padded},
+		{2, (*generator).sideEffectIf}, {2, (*generator).overlaps}, {2, (*generator).assumes}, {4, (*generator).rowOperation},
 	}
 }
 
@@ -378,11 +381,11 @@ func (g *generator) statement() {
 
 // scope runs f in a region: what f defines is forgotten.
 func (g *generator) scope(f func()) {
-	n, token, loops := len(g.vals), g.token, g.loops
+	n, token, loops := len(g.values), g.token, g.loops
 	g.depth++
 	g.indent++
 	f()
 	g.indent--
 	g.depth--
-	g.vals, g.token, g.loops = g.vals[:n:n], token, loops
+	g.values, g.token, g.loops = g.values[:n:n], token, loops
 }

@@ -104,7 +104,7 @@ func (g *onGPU) compare(ref *reference, gpu string, ptx []byte, k driver.Kernel)
 		if p.bytes == nil {
 			continue
 		}
-		if text := differ(p.elem, out[i], ref.bytes[i], ref.inexact[i]); text != "" {
+		if text := differences(p.elem, out[i], ref.bytes[i], ref.inexact[i]); text != "" {
 			return &Failure{"differs", gpu, fmt.Sprintf("parameter %d: %s", i, text)}
 		}
 	}

@@ -22,9 +22,9 @@ const (
 	elements = 4 * maxElements
 )
 
-// smallPlace reports whether a buffer at this place among the parameters holds integers from -4 to 4 only, so that sums and products
+// isSmallBuffer reports whether a buffer at this place among the parameters holds integers from -4 to 4 only, so that sums and products
 // of what it holds are exact.
-func smallPlace(i int) bool { return i%4 == 3 }
+func isSmallBuffer(i int) bool { return i%4 == 3 }
 
 // scalarValue is the value of parameter number i: never zero, sometimes odd.
 func scalarValue(i int) int64 { return int64(3 + 5*i) }
@@ -50,7 +50,7 @@ func parameters(m *ir.Op, entry string) ([]param, error) {
 				return nil, fmt.Errorf("parameter %d is a %s", i, ir.TypeString(a.Type()))
 			}
 			if p, ok := t.Elem.(*cudatile.PtrType); ok {
-				out = append(out, param{elem: p.Elem, bytes: contents(p.Elem, i)})
+				out = append(out, param{elem: p.Elem, bytes: initialContent(p.Elem, i)})
 			} else {
 				out = append(out, param{elem: t.Elem, bits: uint64(scalarValue(i))})
 			}
@@ -63,27 +63,27 @@ func parameters(m *ir.Op, entry string) ([]param, error) {
 // size of an element in memory.
 func size(elem ir.Type) int { return max(1, ir.BitWidth(elem)/8) }
 
-// contents keeps what buffers hold at first, for reading only: most of the time of a run would be spent on making it again.
-func contents(elem ir.Type, place int) []byte {
+// initialContent keeps what buffers hold at first, for reading only: most of the time of a run would be spent on making it again.
+func initialContent(elem ir.Type, place int) []byte {
 	key := fmt.Sprintf("%s %d", ir.ShortType(elem), place)
 	if kept, ok := kept.Load(key); ok {
 		return kept.([]byte)
 	}
-	made := content(elem, place)
+	made := makeContent(elem, place)
 	kept.Store(key, made)
 	return made
 }
 
 var kept sync.Map
 
-// content is what a buffer holds at first: mostly small numbers, some extreme ones, for floats infinities and NaN too.
-func content(elem ir.Type, place int) []byte {
+// makeContent is what a buffer holds at first: mostly small numbers, some extreme ones, for floats infinities and NaN too.
+func makeContent(elem ir.Type, place int) []byte {
 	r := rand.New(rand.NewPCG(uint64(place), uint64(ir.BitWidth(elem))))
 	n := size(elem)
 	out := make([]byte, 0, n*elements)
 	for range elements {
 		bits := element(r, elem)
-		if smallPlace(place) {
+		if isSmallBuffer(place) {
 			bits = smallInteger(r, elem)
 		}
 		out = append(out, binary.LittleEndian.AppendUint64(nil, bits)[:n]...)

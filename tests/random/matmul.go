@@ -18,15 +18,15 @@ type Tally struct {
 // matmul is a product in a loop along K, its operands read there: what most kernels are made of.
 func (g *generator) matmul() { g.loopAlongK(false) }
 
-// edge is a product in a loop whose arrays end inside a tile.
-func (g *generator) edge() { g.loopAlongK(true) }
+// raggedProduct is a product in a loop whose arrays end inside a tile.
+func (g *generator) raggedProduct() { g.loopAlongK(true) }
 
 // tensorRows is M of a product of the tensor unit, with at most maxElements of a result.
 const tensorRows = 128
 
 // loopAlongK makes a product in a loop, if ragged one that runs and of which an array ends inside a tile.
 func (g *generator) loopAlongK(ragged bool) {
-	if g.depth >= g.deepest {
+	if g.depth >= g.maxNesting {
 		return
 	}
 	p := products[g.r.IntN(len(products))]
@@ -37,7 +37,7 @@ func (g *generator) loopAlongK(ragged bool) {
 	case 1:
 		n = tensorRows
 	}
-	rounds := one(g, 0, 1, 2, 3, 4, 5, 8) // as many as a ring of slots has, one less, one more
+	rounds := choose(g, 0, 1, 2, 3, 4, 5, 8) // as many as a ring of slots has, one less, one more
 	if ragged {
 		rounds = max(rounds, 1)
 	}
@@ -46,12 +46,12 @@ func (g *generator) loopAlongK(ragged bool) {
 	}
 	t, elem := typ{p[1], []int{m, n}}, p[0]
 	if elem == "tf32" {
-		elem = one(g, "f32", "f32", "bf16", "f16") // in memory; the loop rounds it, or widens it
+		elem = choose(g, "f32", "f32", "bf16", "f16") // in memory; the loop rounds it, or widens it
 	}
-	if bound := 16 * k * max(rounds, 1); !inMemory(elem) || !g.known8(elem) || !holds(p[1], bound) {
+	if bound := 16 * k * max(rounds, 1); !inMemory(elem) || !g.elemEnabled(elem) || !holds(p[1], bound) {
 		return
 	}
-	end := func(whole, tile int) int { return whole - one(g, 0, g.r.IntN(tile)) }
+	end := func(whole, tile int) int { return whole - choose(g, 0, g.r.IntN(tile)) }
 	deepLeft, deepRight := end(k*max(rounds, 1), k), end(k*max(rounds, 1), k)
 	if ragged {
 		deepLeft = k*rounds - 1 - g.r.IntN(k-1)
@@ -62,8 +62,8 @@ func (g *generator) loopAlongK(ragged bool) {
 	if rounds > 0 && (rows < m || columns < n || deepLeft < k*rounds || deepRight < k*rounds) {
 		g.tally.Ragged++
 	}
-	g.alongK(left, right, p[0], rounds, g.number(t, 0))
-	last := &g.vals[len(g.vals)-1]
+	g.accumulateAlongK(left, right, p[0], rounds, g.number(t, 0))
+	last := &g.values[len(g.values)-1]
 	last.bound = 16 * k * max(rounds, 1)
 	g.shapes = append(g.shapes, t.shape)
 }
@@ -71,9 +71,9 @@ func (g *generator) loopAlongK(ragged bool) {
 // iterated is what a loop carries.
 type iterated struct{ name, init, typ, next string }
 
-// alongK writes the loop that adds the products of two matrices, as elements of a type.
-func (g *generator) alongK(left, right *matrix, elem string, rounds int, acc val) {
-	g.overMatrices([]*matrix{left, right}, rounds, acc, func(read []val, sum string) string {
+// accumulateAlongK writes the loop that adds the products of two matrices, as elements of a type.
+func (g *generator) accumulateAlongK(left, right *matrix, elem string, rounds int, acc value) {
+	g.overMatrices([]*matrix{left, right}, rounds, acc, func(read []value, sum string) string {
 		for i, x := range read {
 			if x.elem != elem {
 				read[i] = g.convert(x, elem)
@@ -84,7 +84,7 @@ func (g *generator) alongK(left, right *matrix, elem string, rounds int, acc val
 }
 
 // addProduct adds a product to a sum.
-func (g *generator) addProduct(x, y val, sum string, t typ) val {
+func (g *generator) addProduct(x, y value, sum string, t typ) value {
 	op, signs := "mmaf", ""
 	if isInt(x.elem) {
 		op, signs = "mmai", " signed signed"
@@ -93,15 +93,15 @@ func (g *generator) addProduct(x, y val, sum string, t typ) val {
 }
 
 // overMatrices writes a loop that reads a tile of each matrix and makes a new sum of them; the last sum is the newest value after it.
-func (g *generator) overMatrices(matrices []*matrix, rounds int, acc val, body func(read []val, sum string) string) {
-	sums := g.sumsOverMatrices(matrices, rounds, []val{acc}, func(read []val, sums []string) []string { return []string{body(read, sums[0])} })
-	g.summed(sums[0])
+func (g *generator) overMatrices(matrices []*matrix, rounds int, acc value, body func(read []value, sum string) string) {
+	sums := g.sumsOverMatrices(matrices, rounds, []value{acc}, func(read []value, sums []string) []string { return []string{body(read, sums[0])} })
+	g.markSum(sums[0])
 }
 
 // sumsOverMatrices does so for several sums.
-func (g *generator) sumsOverMatrices(matrices []*matrix, rounds int, accs []val, body func(read []val, sums []string) []string) (sums []val) {
+func (g *generator) sumsOverMatrices(matrices []*matrix, rounds int, accs []value, body func(read []value, sums []string) []string) (sums []value) {
 	s := scalar("i32")
-	lower, step, upper := g.number(s, 0), g.number(s, 1), val{name: g.known(rounds), typ: s}
+	lower, step, upper := g.number(s, 0), g.number(s, 1), value{name: g.knownI32(rounds), typ: s}
 	i := g.fresh()
 	var list []*iterated
 	var names []string
@@ -124,11 +124,11 @@ func (g *generator) sumsOverMatrices(matrices []*matrix, rounds int, accs []val,
 	column := func(f func(*iterated) string) string { return columnOf(list, f) }
 	types := column(func(x *iterated) string { return x.typ })
 	v := g.fresh()
-	g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s) -> (%s) {", binder(v, len(list)), i, lower.name, upper.name, step.name, s,
+	g.emit("%s = for %s in (%s to %s, step %s) : %s iter_values(%s) -> (%s) {", binder(v, len(list)), i, lower.name, upper.name, step.name, s,
 		column(func(x *iterated) string { return x.name + " = " + x.init }), types)
 	g.scope(func() {
 		g.token = "" // none goes through this loop, so nothing would order one round's accesses after those of the round before
-		var read []val
+		var read []value
 		for _, x := range matrices {
 			read = append(read, g.readMatrix(x, at))
 		}
@@ -149,20 +149,20 @@ func (g *generator) sumsOverMatrices(matrices []*matrix, rounds int, accs []val,
 				more = more[1:]
 			}
 		}
-		g.line("continue %s : %s", column(func(x *iterated) string { return x.next }), types)
+		g.emit("continue %s : %s", column(func(x *iterated) string { return x.next }), types)
 	})
-	g.line("}")
+	g.emit("}")
 	return resultsNamed(v, len(list), accs)
 }
 
 // resultsNamed are the first of so many results of an operation, in the types of these.
-func resultsNamed(name string, n int, like []val) (vals []val) {
+func resultsNamed(name string, n int, like []value) (vals []value) {
 	for i, x := range like {
 		r := name
 		if n > 1 {
 			r = fmt.Sprintf("%s#%d", name, i)
 		}
-		vals = append(vals, val{name: r, typ: x.typ})
+		vals = append(vals, value{name: r, typ: x.typ})
 	}
 	return vals
 }
@@ -176,9 +176,9 @@ func columnOf(list []*iterated, f func(*iterated) string) string {
 	return joined(out)
 }
 
-// summed is what a loop along K gives.
-func (g *generator) summed(v val) {
-	g.vals = append(g.vals, v)
+// markSum notes the result of a loop along K, which is always stored.
+func (g *generator) markSum(v value) {
+	g.values = append(g.values, v)
 	if g.depth == 0 {
 		g.sums = append(g.sums, v)
 	}
@@ -197,7 +197,7 @@ type matrix struct {
 	hidden   bool   // that it is the same for all elements
 	list     string // of pages, of which a round reads one; "" for none
 	end      string
-	inside   *val // mask of the dimension along which the loop does not go
+	inside   *value // mask of the dimension along which the loop does not go
 	padding  string
 }
 
@@ -223,7 +223,7 @@ func (g *generator) matrix(elem string, tile, shape []int, deep int) *matrix {
 	view, vt := g.tensorView(g.smallInput(elem), elem, shape, strides, true)
 	x.kind = fmt.Sprintf("partition_view<tile=(%s), padding_value = zero, %s%s>", strings.TrimSuffix(dims(tile), "x"), vt, dimMap)
 	x.at = g.fresh()
-	g.line("%s = make_partition_view %s : %s", x.at, view, x.kind)
+	g.emit("%s = make_partition_view %s : %s", x.at, view, x.kind)
 	return x
 }
 
@@ -234,9 +234,9 @@ func (g *generator) pointerMatrix(x *matrix, shape, strides []int) {
 	t := typ{"i32", tile}
 	stride := func(d int) string { // known to the compiler or not
 		s := scalar("i32")
-		return g.spread(val{name: g.known(strides[d]), typ: s}, tile).name
+		return g.broadcast(value{name: g.knownI32(strides[d]), typ: s}, tile).name
 	}
-	var index val
+	var index value
 	for d := range tile {
 		v, _ := g.along(d, tile)
 		if strides[d] != 1 || g.chance(20) {
@@ -251,11 +251,11 @@ func (g *generator) pointerMatrix(x *matrix, shape, strides []int) {
 	x.step = tile[x.deep] * strides[x.deep]
 	whole := shape[1-x.deep] == tile[1-x.deep]
 	if !whole || g.chance(50) {
-		m := g.before(1-x.deep, tile, val{name: g.known(shape[1-x.deep]), typ: scalar("i32")})
+		m := g.lessThan(1-x.deep, tile, value{name: g.knownI32(shape[1-x.deep]), typ: scalar("i32")})
 		x.inside = &m
 	}
 	if shape[x.deep]%tile[x.deep] != 0 || g.chance(50) {
-		x.end = g.known(shape[x.deep])
+		x.end = g.knownI32(shape[x.deep])
 	}
 	n := 0
 	if g.chance(20) {
@@ -271,35 +271,35 @@ func (g *generator) pointerMatrix(x *matrix, shape, strides []int) {
 	}
 }
 
-// before is a mask of the elements whose place along a dimension is less than a number.
-func (g *generator) before(d int, shape []int, end val) val {
+// lessThan is a mask of the elements whose place along a dimension is less than a number.
+func (g *generator) lessThan(d int, shape []int, end value) value {
 	v, _ := g.along(d, shape)
 	b := v.typ.with("i1")
-	return g.define(b, "cmpi less_than %s, %s, signed : %s -> %s", v.name, g.spread(end, shape).name, v.typ, b)
+	return g.define(b, "cmpi less_than %s, %s, signed : %s -> %s", v.name, g.broadcast(end, shape).name, v.typ, b)
 }
 
 // move is pointers so many elements further.
-func (g *generator) move(x *matrix, at string, by val) string {
-	by = g.spread(by, x.tile.shape)
+func (g *generator) move(x *matrix, at string, by value) string {
+	by = g.broadcast(by, x.tile.shape)
 	if x.hidden {
 		v, _ := g.along(0, x.tile.shape)
-		none := g.define(v.typ, "muli %s, %s : %s", v.name, g.spread(val{name: g.known(0), typ: scalar("i32")}, v.shape).name, v.typ)
+		none := g.define(v.typ, "muli %s, %s : %s", v.name, g.broadcast(value{name: g.knownI32(0), typ: scalar("i32")}, v.shape).name, v.typ)
 		by = g.define(by.typ, "addi %s, %s : %s", by.name, none.name, by.typ)
 	}
 	moved := g.fresh()
-	g.line("%s = offset %s, %s : %s, %s -> %s", moved, at, by.name, x.kind, by.typ, x.kind)
+	g.emit("%s = offset %s, %s : %s, %s -> %s", moved, at, by.name, x.kind, by.typ, x.kind)
 	return moved
 }
 
 // readMatrix reads the tile of a round.
-func (g *generator) readMatrix(x *matrix, round string) val {
+func (g *generator) readMatrix(x *matrix, round string) value {
 	s := scalar("i32")
-	v := val{name: g.fresh(), typ: x.tile, bound: 4}
+	v := value{name: g.fresh(), typ: x.tile, bound: 4}
 	if !x.pointers {
-		at := []string{g.known(0), g.known(0)}
+		at := []string{g.knownI32(0), g.knownI32(0)}
 		at[x.deep] = round
-		g.line("%s, %s = load_view_tko %s %s[%s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), g.order("acquire", x.tile.elem), x.at, joined(at), x.kind, x.tile)
-		g.vals = append(g.vals, v)
+		g.emit("%s, %s = load_view_tko %s %s[%s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), g.order("acquire", x.tile.elem), x.at, joined(at), x.kind, x.tile)
+		g.values = append(g.values, v)
 		return v
 	}
 	at := x.at
@@ -308,15 +308,15 @@ func (g *generator) readMatrix(x *matrix, round string) val {
 	}
 	if x.list != "" {
 		p, page := g.fresh(), g.fresh()
-		g.line("%s = offset %s, %s : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>", p, x.list, round)
-		g.line("%s, %s = load_ptr_tko %s %s : tile<ptr<i32>> -> tile<i32>, token", page, g.fresh(), g.order("acquire", "i32"), p)
+		g.emit("%s = offset %s, %s : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>", p, x.list, round)
+		g.emit("%s, %s = load_ptr_tko %s %s : tile<ptr<i32>> -> tile<i32>, token", page, g.fresh(), g.order("acquire", "i32"), p)
 		v := g.define(s, "andi %s, %s : %s", page, g.number(s, 3).name, s)
 		at = g.move(x, at, g.define(s, "muli %s, %s : %s", v.name, g.number(s, 64).name, s))
 	}
 	mask := x.inside
 	if x.end != "" {
 		done := g.define(s, "muli %s, %s : %s", round, g.number(s, x.tile.shape[x.deep]).name, s)
-		m := g.before(x.deep, x.tile.shape, g.define(s, "subi %s, %s : %s", x.end, done.name, s))
+		m := g.lessThan(x.deep, x.tile.shape, g.define(s, "subi %s, %s : %s", x.end, done.name, s))
 		if mask != nil {
 			m = g.define(m.typ, "andi %s, %s : %s", m.name, mask.name, m.typ)
 		}
@@ -326,7 +326,7 @@ func (g *generator) readMatrix(x *matrix, round string) val {
 	if mask != nil {
 		clause, types = ", "+mask.name+", "+x.padding, ", "+mask.String()+", "+x.tile.String()
 	}
-	g.line("%s, %s = load_ptr_tko %s %s%s : %s%s -> %s, token", v.name, g.fresh(), g.order("acquire", x.tile.elem), at, clause, x.kind, types, x.tile)
-	g.vals = append(g.vals, v)
+	g.emit("%s, %s = load_ptr_tko %s %s%s : %s%s -> %s, token", v.name, g.fresh(), g.order("acquire", x.tile.elem), at, clause, x.kind, types, x.tile)
+	g.values = append(g.values, v)
 	return v
 }

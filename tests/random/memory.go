@@ -29,7 +29,7 @@ func (g *generator) smallInput(elem string) string { return g.smallBuffer(elem, 
 // smallBuffer is a buffer of small integers: which parameters those are, launch.go says.
 func (g *generator) smallBuffer(elem, use string) string {
 	if _, ok := g.inputs[elem+use]; !ok {
-		for !smallPlace(len(g.params)) {
+		for !isSmallBuffer(len(g.params)) {
 			g.params = append(g.params, "i32")
 		}
 	}
@@ -37,23 +37,23 @@ func (g *generator) smallBuffer(elem, use string) string {
 }
 
 // scalarParameter is a scalar whose value launch.go decides, with that value.
-func (g *generator) scalarParameter() (val, int) {
+func (g *generator) scalarParameter() (value, int) {
 	i, ok := g.inputs["scalar"]
 	if !ok || g.chance(40) {
 		g.params = append(g.params, "i32")
 		i = len(g.params) - 1
 		g.inputs["scalar"] = i
 	}
-	return val{name: fmt.Sprintf("%%p%d", i), typ: scalar("i32")}, int(scalarValue(i))
+	return value{name: fmt.Sprintf("%%p%d", i), typ: scalar("i32")}, int(scalarValue(i))
 }
 
 // pointers is a tile of pointers: the buffer's address plus an index per element.
-func (g *generator) pointers(buffer, elem string, index val) (name, t string) {
+func (g *generator) pointers(buffer, elem string, index value) (name, t string) {
 	ptr := "ptr<" + elem + ">"
 	at := buffer
 	if g.chance(30) {
 		at = g.fresh()
-		g.line("%s = assume div_by<16>, %s : tile<%s>", at, buffer, ptr)
+		g.emit("%s = assume div_by<16>, %s : tile<%s>", at, buffer, ptr)
 	}
 	if len(index.shape) > 0 {
 		ones := make([]int, len(index.shape))
@@ -62,17 +62,17 @@ func (g *generator) pointers(buffer, elem string, index val) (name, t string) {
 		}
 		single, all := "tile<"+dims(ones)+ptr+">", "tile<"+dims(index.shape)+ptr+">"
 		a, b := g.fresh(), g.fresh()
-		g.line("%s = reshape %s : tile<%s> -> %s", a, at, ptr, single)
+		g.emit("%s = reshape %s : tile<%s> -> %s", a, at, ptr, single)
 		at = a
 		if single != all {
-			g.line("%s = broadcast %s : %s -> %s", b, a, single, all)
+			g.emit("%s = broadcast %s : %s -> %s", b, a, single, all)
 			at = b
 		}
 	}
 	t = "tile<" + dims(index.shape) + ptr + ">"
 	at = g.detour(at, elem, index.shape)
 	name = g.fresh()
-	g.line("%s = offset %s, %s : %s, %s -> %s", name, at, index.name, t, index.typ, t)
+	g.emit("%s = offset %s, %s : %s, %s -> %s", name, at, index.name, t, index.typ, t)
 	return name, t
 }
 
@@ -83,30 +83,30 @@ func (g *generator) detour(p, elem string, shape []int) string {
 	}
 	via, there, back := "i64", "ptr_to_int", "int_to_ptr"
 	if g.chance(50) {
-		via, there, back = "ptr<"+one(g, "i8", "f32", "i64")+">", "ptr_to_ptr", "ptr_to_ptr"
+		via, there, back = "ptr<"+choose(g, "i8", "f32", "i64")+">", "ptr_to_ptr", "ptr_to_ptr"
 		if via == "ptr<"+elem+">" {
 			return p
 		}
 	}
 	t, u := "tile<"+dims(shape)+"ptr<"+elem+">>", "tile<"+dims(shape)+via+">"
 	q, r := g.fresh(), g.fresh()
-	g.line("%s = %s %s : %s -> %s", q, there, p, t, u)
-	g.line("%s = %s %s : %s -> %s", r, back, q, u, t)
+	g.emit("%s = %s %s : %s -> %s", q, there, p, t, u)
+	g.emit("%s = %s %s : %s -> %s", r, back, q, u, t)
 	return r
 }
 
-// mine moves an index into the part of a buffer that belongs to this tile block; a part has maxElements elements, or as many as there can be.
-func (g *generator) mine(index val) val {
+// ownPart moves an index into the part of a buffer that belongs to this tile block; a part has maxElements elements, or as many as there can be.
+func (g *generator) ownPart(index value) value {
 	n := maxElements
 	if index.n() > n {
 		n = elements / grid
 	}
 	part := g.define(scalar("i32"), "muli %s, %s : %s", g.block.name, g.number(scalar("i32"), n).name, scalar("i32"))
-	return g.define(index.typ, "addi %s, %s : %s", index.name, g.spread(part, index.shape).name, index.typ)
+	return g.define(index.typ, "addi %s, %s : %s", index.name, g.broadcast(part, index.shape).name, index.typ)
 }
 
 // readIndex is an index into an input: rows, rows with a distance, backwards, or anywhere.
-func (g *generator) readIndex(shape []int) val {
+func (g *generator) readIndex(shape []int) value {
 	t := typ{"i32", shape}
 	v := g.linear("i32", shape)
 	way := g.r.IntN(6)
@@ -120,7 +120,7 @@ func (g *generator) readIndex(shape []int) val {
 		s := scalar("i32")
 		i := g.define(s, "andi %s, %s : %s", g.exact(s).name, g.number(s, 3).name, s)
 		i = g.define(s, "muli %s, %s : %s", i.name, g.number(s, t.n()).name, s)
-		return g.define(t, "addi %s, %s : %s", v.name, g.spread(i, shape).name, t)
+		return g.define(t, "addi %s, %s : %s", v.name, g.broadcast(i, shape).name, t)
 	case 1:
 		return g.define(t, "addi %s, %s : %s", v.name, g.number(t, g.r.IntN(64)).name, t)
 	case 2:
@@ -132,30 +132,30 @@ func (g *generator) readIndex(shape []int) val {
 }
 
 func (g *generator) loading() {
-	if elem := one(g, g.anyElem(), g.anyElem(), one(g, g.small()...)); inMemory(elem) {
+	if elem := choose(g, g.anyElem(), g.anyElem(), choose(g, g.small()...)); inMemory(elem) {
 		g.load(typ{elem, g.shape()})
 	}
 }
 
 // load reads an input in one of several ways.
-func (g *generator) load(t typ) val {
+func (g *generator) load(t typ) value {
 	if len(t.shape) > 0 && g.chance(50) {
-		return g.loadView(g.input(t.elem, ""), t, one(g, paddings[isInt(t.elem) || slices.Contains(small, t.elem)]...))
+		return g.loadView(g.input(t.elem, ""), t, choose(g, paddings[isInt(t.elem) || slices.Contains(small, t.elem)]...))
 	}
 	return g.loadPointers(g.input(t.elem, ""), "", t, g.readIndex(t.shape))
 }
 
 // loadMatrix reads small integers.
-func (g *generator) loadMatrix(t typ) val {
+func (g *generator) loadMatrix(t typ) value {
 	in := g.smallInput(t.elem)
-	var v val
+	var v value
 	if g.chance(60) {
 		v = g.loadView(in, t, "zero")
 	} else {
 		p, pt := g.pointers(in, t.elem, g.linear("i32", t.shape))
-		v = val{name: g.fresh(), typ: t}
-		g.line("%s, %s = load_ptr_tko %s %s : %s -> %s, token", v.name, g.fresh(), g.order("acquire", t.elem), p, pt, t)
-		g.vals = append(g.vals, v)
+		v = value{name: g.fresh(), typ: t}
+		g.emit("%s, %s = load_ptr_tko %s %s : %s -> %s, token", v.name, g.fresh(), g.order("acquire", t.elem), p, pt, t)
+		g.values = append(g.values, v)
 	}
 	v.bound = 4
 	return g.mark(v)
@@ -174,33 +174,33 @@ func (g *generator) order(strong, elem string) string {
 	if elem == "i1" || !g.chance(20) {
 		return "weak"
 	}
-	return one(g, "relaxed", strong) + " " + one(g, "tl_blk", "device", "sys")
+	return choose(g, "relaxed", strong) + " " + choose(g, "tl_blk", "device", "sys")
 }
 
 // mask chooses elements: the first ones, as the end of an array does, or any.
-func (g *generator) mask(shape []int) val {
+func (g *generator) mask(shape []int) value {
 	if t := (typ{"i32", shape}); g.chance(50) {
-		end := val{name: g.known(g.r.IntN(t.n() + 1)), typ: scalar("i32")}
-		return g.define(t.with("i1"), "cmpi less_than %s, %s, signed : %s -> %s", g.linear("i32", shape).name, g.spread(end, shape).name, t, t.with("i1"))
+		end := value{name: g.knownI32(g.r.IntN(t.n() + 1)), typ: scalar("i32")}
+		return g.define(t.with("i1"), "cmpi less_than %s, %s, signed : %s -> %s", g.linear("i32", shape).name, g.broadcast(end, shape).name, t, t.with("i1"))
 	}
 	return g.exact(typ{"i1", shape})
 }
 
 // loadPointers reads through pointers, perhaps under a mask; token orders it.
-func (g *generator) loadPointers(buffer, token string, t typ, index val) val {
+func (g *generator) loadPointers(buffer, token string, t typ, index value) value {
 	operands, types := "", ""
 	if g.chance(40) {
 		mask, padding := g.mask(t.shape), g.exact(t)
 		operands, types = fmt.Sprintf(", %s, %s", mask.name, padding.name), fmt.Sprintf(", %s, %s", mask.typ, t)
 	}
 	p, pt := g.pointers(buffer, t.elem, index)
-	v := val{name: g.fresh(), typ: t}
+	v := value{name: g.fresh(), typ: t}
 	after := g.fresh()
-	g.line("%s, %s = load_ptr_tko %s %s%s%s : %s%s -> %s, token", v.name, after, g.order("acquire", t.elem), p, operands, tokenClause(token), pt, types, t)
+	g.emit("%s, %s = load_ptr_tko %s %s%s%s : %s%s -> %s, token", v.name, after, g.order("acquire", t.elem), p, operands, tokenClause(token), pt, types, t)
 	if token != "" {
 		g.token = after
 	}
-	g.vals = append(g.vals, v)
+	g.values = append(g.values, v)
 	return v
 }
 
@@ -227,18 +227,18 @@ func (g *generator) tensorView(buffer, elem string, shape, strides []int, dynami
 	t = fmt.Sprintf("tensor_view<%sx%s, strides=[%s]>", strings.Join(sizeTypes, "x"), elem, strings.Join(stepTypes, ","))
 	if g.chance(50) {
 		promised := g.fresh()
-		g.line("%s = assume div_by<%d>, %s : tile<ptr<%s>>", promised, one(g, 16, 16, 8, 64), buffer, elem)
+		g.emit("%s = assume div_by<%d>, %s : tile<ptr<%s>>", promised, choose(g, 16, 16, 8, 64), buffer, elem)
 		buffer = promised
 	}
 	name = g.fresh()
-	g.line("%s = make_tensor_view %s, shape = [%s], strides = [%s] : %s%s", name, buffer, strings.Join(sizes, ", "), strings.Join(steps, ", "), types, t)
+	g.emit("%s = make_tensor_view %s, shape = [%s], strides = [%s] : %s%s", name, buffer, strings.Join(sizes, ", "), strings.Join(steps, ", "), types, t)
 	return name, t
 }
 
 // unsigned is an integer type that holds numbers as unsigned ones, mostly i32.
 func (g *generator) unsigned(list []int) string {
-	elem := one(g, "i32", "i32", "i32", "i64", "i16", "i8")
-	if w := widths[elem]; w < 32 && (slices.Max(list) >= 1<<w || !g.has(Narrow)) {
+	elem := choose(g, "i32", "i32", "i32", "i64", "i16", "i8")
+	if w := widths[elem]; w < 32 && (slices.Max(list) >= 1<<w || !g.enabled(Narrow)) {
 		return "i32"
 	}
 	return elem
@@ -246,7 +246,7 @@ func (g *generator) unsigned(list []int) string {
 
 // knownAs is a number of an integer type, unsigned, that is n; the compiler may or may not see it.
 func (g *generator) knownAs(elem string, n int) string {
-	x := g.known(n)
+	x := g.knownI32(n)
 	switch w := widths[elem]; {
 	case w > 32:
 		return g.define(scalar(elem), "exti %s unsigned : tile<i32> -> tile<%s>", x, elem).name
@@ -265,8 +265,8 @@ func (g *generator) indices(at []int) (names []string, t string) {
 	return names, "tile<" + elem + ">"
 }
 
-// known is an i32 that is n, which the compiler may or may not see.
-func (g *generator) known(n int) string {
+// knownI32 is an i32 that is n, which the compiler may or may not see.
+func (g *generator) knownI32(n int) string {
 	t := scalar("i32")
 	if g.chance(40) {
 		return g.number(t, n).name
@@ -274,10 +274,10 @@ func (g *generator) known(n int) string {
 	p, value := g.scalarParameter()
 	v := g.define(t, "addi %s, %s : %s", p.name, g.number(t, n-value).name, t)
 	if g.chance(40) { // promises that hold
-		v = g.define(t, "assume bounded<%d, %s>, %s : %s", min(n, one(g, 0, n)), one(g, "?", fmt.Sprint(n), fmt.Sprint(n+100)), v.name, t)
+		v = g.define(t, "assume bounded<%d, %s>, %s : %s", min(n, choose(g, 0, n)), choose(g, "?", fmt.Sprint(n), fmt.Sprint(n+100)), v.name, t)
 	}
 	if g.chance(40) && n > 0 {
-		v = g.define(t, "assume div_by<%d>, %s : %s", one(g, 1, n&-n), v.name, t)
+		v = g.define(t, "assume div_by<%d>, %s : %s", choose(g, 1, n&-n), v.name, t)
 	}
 	return v.name
 }
@@ -306,7 +306,7 @@ func (g *generator) arrayFor(tile []int, limit int) (shape, strides []int) {
 var paddings = map[bool][]string{true: {"zero"}, false: {"zero", "neg_zero", "nan", "pos_inf", "neg_inf"}}
 
 // loadView reads a tile of a view; what lies outside is padding.
-func (g *generator) loadView(buffer string, t typ, padding string) val {
+func (g *generator) loadView(buffer string, t typ, padding string) value {
 	shape, strides := g.arrayFor(t.shape, elements)
 	view, vt := g.tensorView(buffer, t.elem, shape, strides, true)
 	kind := fmt.Sprintf("partition_view<tile=(%s), padding_value = %s, %s>", strings.TrimSuffix(dims(t.shape), "x"), padding, vt)
@@ -334,10 +334,10 @@ func (g *generator) loadView(buffer string, t typ, padding string) val {
 		}
 	}
 	p := g.fresh()
-	g.line("%s = %s %s : %s", p, op, view, kind)
-	v := val{name: g.fresh(), typ: t}
-	g.line("%s, %s = load_view_tko %s %s[%s] : %s, %s -> %s, token", v.name, g.fresh(), g.order("acquire", t.elem), p, joined(names), kind, it, t)
-	g.vals = append(g.vals, v)
+	g.emit("%s = %s %s : %s", p, op, view, kind)
+	v := value{name: g.fresh(), typ: t}
+	g.emit("%s, %s = load_view_tko %s %s[%s] : %s, %s -> %s, token", v.name, g.fresh(), g.order("acquire", t.elem), p, joined(names), kind, it, t)
+	g.values = append(g.values, v)
 	return v
 }
 
@@ -348,14 +348,14 @@ const mostResults = 24
 // buffer of its own.
 func (g *generator) results() {
 	left := mostResults
-	put := func(v val) {
+	put := func(v value) {
 		if left > 0 && inMemory(v.elem) {
 			g.used[v.name] = true
 			g.store(v)
 			left--
 		}
 	}
-	vals := slices.Clone(g.vals) // stores make more
+	vals := slices.Clone(g.values) // stores make more
 	for _, v := range g.sums {
 		put(v)
 	}
@@ -365,21 +365,21 @@ func (g *generator) results() {
 		}
 	}
 	for range 1 + g.r.IntN(3) {
-		if v, ok := g.find(func(v val) bool { return inMemory(v.elem) }); ok {
+		if v, ok := g.find(func(v value) bool { return inMemory(v.elem) }); ok {
 			put(v)
 		}
 	}
 }
 
 // store writes a value into a new buffer.
-func (g *generator) store(v val) {
+func (g *generator) store(v value) {
 	out := g.parameter(v.elem)
 	if len(v.shape) == 0 || g.chance(60) {
-		g.storePointers(out, "", v, g.mine(g.linear("i32", v.shape)))
+		g.storePointers(out, "", v, g.ownPart(g.linear("i32", v.shape)))
 		return
 	}
 	kind, view, at, it := g.partView(out, v.typ)
-	g.line("%s = store_view_tko weak %s, %s[%s] : %s, %s, %s -> token", g.fresh(), v.name, view, at, v.typ, kind, it)
+	g.emit("%s = store_view_tko weak %s, %s[%s] : %s, %s, %s -> token", g.fresh(), v.name, view, at, v.typ, kind, it)
 }
 
 // partView is a view of a buffer in which every tile block has a tile of its own, the last perhaps not whole, and its indices.
@@ -395,7 +395,7 @@ func (g *generator) partView(buffer string, t typ) (kind, view, at, it string) {
 	array, vt := g.tensorView(buffer, t.elem, shape, strides, true)
 	kind = fmt.Sprintf("partition_view<tile=(%s), %s>", strings.TrimSuffix(dims(t.shape), "x"), vt)
 	view = g.fresh()
-	g.line("%s = make_partition_view %s : %s", view, array, kind)
+	g.emit("%s = make_partition_view %s : %s", view, array, kind)
 	elem := g.unsigned([]int{grid})
 	block := g.block
 	switch w := widths[elem]; {
@@ -412,7 +412,7 @@ func (g *generator) partView(buffer string, t typ) (kind, view, at, it string) {
 }
 
 // storePointers writes through pointers, perhaps under a mask; token orders it.
-func (g *generator) storePointers(buffer, token string, v, index val) {
+func (g *generator) storePointers(buffer, token string, v, index value) {
 	mask, maskType := "", ""
 	if g.chance(25) {
 		m := g.mask(v.shape)
@@ -420,7 +420,7 @@ func (g *generator) storePointers(buffer, token string, v, index val) {
 	}
 	p, pt := g.pointers(buffer, v.elem, index)
 	after := g.fresh()
-	g.line("%s = store_ptr_tko %s %s, %s%s%s : %s, %s%s -> token", after, g.order("release", v.elem), p, v.name, mask, tokenClause(token), pt, v.typ, maskType)
+	g.emit("%s = store_ptr_tko %s %s, %s%s%s : %s, %s%s -> token", after, g.order("release", v.elem), p, v.name, mask, tokenClause(token), pt, v.typ, maskType)
 	if token != "" {
 		g.token = after
 	}
@@ -431,25 +431,25 @@ func (g *generator) roundTrip() {
 	if g.token == "" {
 		return
 	}
-	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
+	t := typ{choose(g, slices.Concat(ints, floats)...), g.shape()}
 	v := g.exact(t)
 	buffer := g.input(t.elem, "scratch")
-	if g.chance(50) && g.has(Alloca) { // the tile block's own memory, all of it written first
+	if g.chance(50) && g.enabled(Alloca) { // the tile block's own memory, all of it written first
 		buffer = g.fresh()
-		g.line("%s = alloca num_elem = %d, alignment = %d : tile<ptr<%s>>", buffer, t.n(), one(g, 16, 64), t.elem)
+		g.emit("%s = alloca num_elem = %d, alignment = %d : tile<ptr<%s>>", buffer, t.n(), choose(g, 16, 64), t.elem)
 		p, pt := g.pointers(buffer, t.elem, g.linear("i32", t.shape))
 		after := g.fresh()
-		g.line("%s = store_ptr_tko weak %s, %s token=%s : %s, %s -> token", after, p, v.name, g.token, pt, t)
+		g.emit("%s = store_ptr_tko weak %s, %s token=%s : %s, %s -> token", after, p, v.name, g.token, pt, t)
 		g.token = after
-		g.loadPointers(buffer, g.token, t, g.mixed(t.shape))
+		g.loadPointers(buffer, g.token, t, g.permutedIndex(t.shape))
 		return
 	}
-	g.storePointers(buffer, g.token, v, g.mine(g.linear("i32", t.shape)))
-	g.loadPointers(buffer, g.token, t, g.mine(g.mixed(t.shape)))
+	g.storePointers(buffer, g.token, v, g.ownPart(g.linear("i32", t.shape)))
+	g.loadPointers(buffer, g.token, t, g.ownPart(g.permutedIndex(t.shape)))
 }
 
-// mixed numbers the elements of a shape in another order.
-func (g *generator) mixed(shape []int) val {
+// permutedIndex numbers the elements of a shape in another order.
+func (g *generator) permutedIndex(shape []int) value {
 	i := g.linear("i32", shape)
 	if g.chance(40) {
 		return i
@@ -457,9 +457,9 @@ func (g *generator) mixed(shape []int) val {
 	return g.define(i.typ, "xori %s, %s : %s", i.name, g.number(i.typ, g.r.IntN(i.n())).name, i.typ)
 }
 
-// counted16 adds bf16 to elements of atomic operations.
-func (g *generator) counted16(elems ...string) []string {
-	if g.has(HalfAtomics) {
+// atomicElems adds bf16 to elements of atomic operations.
+func (g *generator) atomicElems(elems ...string) []string {
+	if g.enabled(HalfAtomics) {
 		elems = append(elems, "bf16")
 	}
 	return elems
@@ -467,12 +467,12 @@ func (g *generator) counted16(elems ...string) []string {
 
 // atomic updates memory; the old values are known where every element has a place of its own.
 func (g *generator) atomic() {
-	elem := one(g, g.counted16("i32", "i64", "f32", "i32", "f64", "f16")...)
+	elem := choose(g, g.atomicElems("i32", "i64", "f32", "i32", "f64", "f16")...)
 	t := typ{elem, g.shape()}
 	buffer := g.parameter(elem)
 	mode := "addf"
 	if isInt(elem) {
-		mode = one(g, "and", "or", "xor", "add", "max", "min", "umax", "umin")
+		mode = choose(g, "and", "or", "xor", "add", "max", "min", "umax", "umin")
 	}
 	alone := g.chance(50)
 	if alone && widths[elem] >= 32 && g.chance(20) {
@@ -481,7 +481,7 @@ func (g *generator) atomic() {
 	x := g.exact(t)
 	index := g.linear("i32", t.shape)
 	if alone {
-		index = g.mine(index)
+		index = g.ownPart(index)
 	} else {
 		index = g.define(index.typ, "andi %s, %s : %s", g.exact(index.typ).name, g.number(index.typ, 15).name, index.typ)
 		if !isInt(elem) {
@@ -494,20 +494,20 @@ func (g *generator) atomic() {
 		mask, maskType = ", "+m.name, ", "+m.String()
 	}
 	p, pt := g.pointers(buffer, elem, index)
-	v := val{name: g.fresh(), typ: t}
+	v := value{name: g.fresh(), typ: t}
 	if alone && g.chance(60) && widths[elem] >= 32 {
 		old := g.exact(t)
 		if !isInt(elem) {
 			old = g.integers(t) // bits are compared, and those of a NaN that is computed are nobody's promise
 		}
-		g.line("%s, %s = atomic_cas_tko relaxed device %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), p, old.name, x.name, mask, pt, t, maskType, t)
+		g.emit("%s, %s = atomic_cas_tko relaxed device %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), p, old.name, x.name, mask, pt, t, maskType, t)
 		if g.depth == 0 { // where the mask is false, what was compared with
-			g.vals = append(g.vals, v)
+			g.values = append(g.values, v)
 		}
 		return
 	}
-	g.line("%s, %s = atomic_rmw_tko relaxed %s %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), one(g, "device", "sys"), p, mode, x.name, mask, pt, t, maskType, t)
+	g.emit("%s, %s = atomic_rmw_tko relaxed %s %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), choose(g, "device", "sys"), p, mode, x.name, mask, pt, t, maskType, t)
 	if alone && mask == "" && g.depth == 0 {
-		g.vals = append(g.vals, v)
+		g.values = append(g.values, v)
 	}
 }

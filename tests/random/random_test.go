@@ -25,7 +25,7 @@ var gpus = []string{"sm_75", "sm_80", "sm_90", "sm_100"}
 // programs is how many modules a run of all tests makes; TILEIRAS_RANDOM=N makes N, beginning with seed TILEIRAS_RANDOM_FROM.
 const programs = 200
 
-// manyModules is from how many modules on a run spreads over all GPUs, one for each module, and counts are held against what is enough.
+// manyModules is from how many modules on a run broadcastable over all GPUs, one for each module, and counts are held against what is enough.
 const manyModules = 5000
 
 // gpusOf are the GPUs that a module of a run of n modules is compiled for. Products with scales have instructions of their own on sm_120.
@@ -206,8 +206,8 @@ func TestReduceLeavesOnlyWhatIsNeeded(t *testing.T) {
 		})
 		// A constant, the product, the store, return; and what the store needs: a view, its array with sizes and strides that are values, an index for each of
 		// four dimensions.
-		if n := count(small); n > 12 {
-			t.Errorf("%d operations are left of %d:\n%s", n, count(text), small)
+		if n := countErasable(small); n > 12 {
+			t.Errorf("%d operations are left of %d:\n%s", n, countErasable(text), small)
 		}
 		return
 	}
@@ -232,7 +232,7 @@ func TestDifferencesAreSeenWhereTheInterpreterIsExact(t *testing.T) {
 		{one, one, false, false}, {one, zero, false, true}, {one, zero, true, false}, {nan, otherNaN, false, false},
 		{nan, one, false, true}, {zero, minusZero, false, true},
 	} {
-		if got := differ(f32, c.got, c.want, slices.Repeat([]bool{c.inexact}, 4)) != ""; got != c.differ {
+		if got := differences(f32, c.got, c.want, slices.Repeat([]bool{c.inexact}, 4)) != ""; got != c.differ {
 			t.Errorf("%x against %x, inexact %v: differ is %v", c.got, c.want, c.inexact, got)
 		}
 	}

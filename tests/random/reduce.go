@@ -9,16 +9,13 @@ import (
 	"tileiras/ir"
 )
 
-// Reduce makes the text of a module smaller as long as fails says that it still fails in the same way. It ends when no single
-// step helps any more: every operation that is left is needed.
-//
-// A step takes one operation and erases it, after its results have been replaced by one of its operands or by zeros, or puts the
-// body of a region in its place. Steps need not keep the meaning: fails looks at each module afresh.
+// Reduce is the test-case reducer: it makes the text of a module smaller as long as fails says that it still fails in the same
+// way. It ends at a fixpoint, when no single step helps: every operation that is left is needed.
 func Reduce(text string, fails func(text string) bool) string {
 	for changed := true; changed; {
 		changed = false
 		for _, s := range steps {
-			for i := count(text) - 1; i >= 0; i-- { // users before what they use
+			for i := countErasable(text) - 1; i >= 0; i-- { // users before what they use
 				if smaller := apply(text, i, s); smaller != "" && smaller != text && fails(smaller) {
 					text, changed = smaller, true
 				}
@@ -34,9 +31,9 @@ type step func(c *ir.Context, op *ir.Op) bool
 // steps, the ones that take most away first.
 var steps = []step{inlineRegion, eraseUnused, forwardOperand, replaceByZero, zeroOperands}
 
-// inside lists the operations inside the entries in program order, but not those of combine regions: they mean something together
-// only (an associative function).
-func inside(m *ir.Op) []*ir.Op {
+// erasable lists the operations inside the entries in program order, but not those of combine regions: they mean something
+// together only (an associative function).
+func erasable(m *ir.Op) []*ir.Op {
 	var list []*ir.Op
 	ir.Walk(m, ir.PreOrder, func(op *ir.Op) {
 		parent := op.ParentOp()
@@ -47,12 +44,12 @@ func inside(m *ir.Op) []*ir.Op {
 	return list
 }
 
-func count(text string) int {
+func countErasable(text string) int {
 	in, err := read(text)
 	if err != nil {
 		return 0
 	}
-	return len(inside(in.Module))
+	return len(erasable(in.Module))
 }
 
 // apply does one step at operation i and gives the new text, cleaned of what nobody uses; "" when the step does not apply.
@@ -61,7 +58,7 @@ func apply(text string, i int, s step) string {
 	if err != nil {
 		return ""
 	}
-	list := inside(in.Module)
+	list := erasable(in.Module)
 	if i >= len(list) || !s(in.Ctx, list[i]) {
 		return ""
 	}
@@ -73,7 +70,7 @@ func apply(text string, i int, s step) string {
 func clean(m *ir.Op) {
 	for again := true; again; {
 		again = false
-		list := inside(m)
+		list := erasable(m)
 		for i := len(list) - 1; i >= 0; i-- {
 			if op := list[i]; op.Traits().Has(ir.Pure) && !op.Traits().Has(ir.Terminator) && unused(op) {
 				op.Erase()

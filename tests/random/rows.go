@@ -10,20 +10,19 @@ import (
 	"tileiras/ir"
 )
 
-// plain are the operations that a row says enough of to draw them: defined for all operands, element by element, in one type, and without
-// an attribute that must be chosen, but for words of an enumeration: any of them is right. A new row of that kind is in random modules
-// without a line here.
-var plain = func() []*ir.OpDef {
+// plainRows are the operations whose rows say all that drawing them needs: total, elementwise, in one type, and without an
+// attribute that must be chosen except words of an enumeration. A new row of that kind is in random modules by itself.
+var plainRows = func() []*ir.OpDef {
 	var list []*ir.OpDef
 	for _, d := range cudatile.Dialect.Ops {
-		if isPlain(d) {
+		if fullyDescribed(d) {
 			list = append(list, d)
 		}
 	}
 	return list
 }()
 
-func isPlain(d *ir.OpDef) bool {
+func fullyDescribed(d *ir.OpDef) bool {
 	if !d.Traits.Has(ir.Pure|ir.Speculatable|ir.Elementwise) || d.Traits.Has(ir.Segmented) || len(d.Results) != 1 || len(d.Same) != 1 || d.Same[0].What != ir.SameType {
 		return false
 	}
@@ -44,10 +43,10 @@ func isPlain(d *ir.OpDef) bool {
 	return len(typed) > 1
 }
 
-// ofRow draws one of them. What is known of its result is that of the least that it could be: a float of no promise.
-func (g *generator) ofRow() {
-	d := plain[g.r.IntN(len(plain))]
-	if shifts := d.Name == "shli" || d.Name == "shri"; shifts && !g.has(Overshift) {
+// rowOperation draws one of them. What is known of its result is the least that it could be: a float is inexact.
+func (g *generator) rowOperation() {
+	d := plainRows[g.r.IntN(len(plainRows))]
+	if shifts := d.Name == "shli" || d.Name == "shri"; shifts && !g.enabled(Overshift) {
 		return
 	}
 	t := g.intType()
@@ -80,7 +79,7 @@ func chosen(d *ir.OpDef) (list []ir.ArgDef) {
 func (g *generator) words(d *ir.OpDef) string {
 	var list []string
 	for _, a := range chosen(d) {
-		list = append(list, fmt.Sprintf("%s = #cuda_tile.%s<%s>", a.Name, a.Enum.Name, one(g, a.Enum.Cases...).Keyword))
+		list = append(list, fmt.Sprintf("%s = #cuda_tile.%s<%s>", a.Name, a.Enum.Name, choose(g, a.Enum.Cases...).Keyword))
 	}
 	if list == nil {
 		return ""

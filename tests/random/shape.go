@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// spreads reports whether a value of one shape can be repeated into another: a scalar, or equal extents but for ones.
-func spreads(from, to []int) bool {
+// broadcastable reports whether one shape broadcasts to another: a scalar, or equal extents except for ones.
+func broadcastable(from, to []int) bool {
 	if len(from) == 0 {
 		return true
 	}
@@ -23,14 +23,14 @@ func spreads(from, to []int) bool {
 }
 
 // like makes a value of another shape of one that has the same elements: what is known of it stays.
-func (g *generator) like(x val, t typ, format string, args ...any) val {
+func (g *generator) like(x value, t typ, format string, args ...any) value {
 	v := g.define(t, format, args...)
 	v.inexact, v.bound = x.inexact, x.bound
 	return g.mark(v)
 }
 
-// spread repeats a value.
-func (g *generator) spread(x val, shape []int) val {
+// broadcast repeats a value.
+func (g *generator) broadcast(x value, shape []int) value {
 	if len(x.shape) == 0 && len(shape) > 0 {
 		ones := make([]int, len(shape))
 		for d := range ones {
@@ -46,7 +46,7 @@ func (g *generator) spread(x val, shape []int) val {
 }
 
 // reshape gives a value another shape of as many elements.
-func (g *generator) reshape(x val, shape []int) val {
+func (g *generator) reshape(x value, shape []int) value {
 	if slices.Equal(x.shape, shape) {
 		return x
 	}
@@ -54,8 +54,8 @@ func (g *generator) reshape(x val, shape []int) val {
 	return g.like(x, t, "reshape %s : %s -> %s", x.name, x.typ, t)
 }
 
-// count numbers the elements along one dimension.
-func (g *generator) count(t typ) val {
+// iotaAlong numbers the elements along one dimension.
+func (g *generator) iotaAlong(t typ) value {
 	if len(t.shape) == 0 {
 		return g.constant(t)
 	}
@@ -74,11 +74,11 @@ func (g *generator) count(t typ) val {
 		shape[i] = 1
 	}
 	shape[d] = t.shape[d]
-	return g.spread(g.reshape(v, shape), t.shape)
+	return g.broadcast(g.reshape(v, shape), t.shape)
 }
 
 // linear numbers the elements of a shape in row-major order.
-func (g *generator) linear(elem string, shape []int) val {
+func (g *generator) linear(elem string, shape []int) value {
 	t := typ{elem, shape}
 	if len(shape) == 0 {
 		return g.define(t, "constant <%s: 0> : %s", elem, t)
@@ -100,9 +100,9 @@ func (g *generator) reshaping() {
 		}
 	case 1, 6, 7:
 		if full, less := g.shapes[0], g.shapes[2]; g.chance(70) {
-			g.spread(g.any(typ{fits(x.elem, typ{"", less}.n()), less}), full)
-		} else if shape := g.shape(); spreads(x.shape, shape) {
-			g.spread(x, shape)
+			g.broadcast(g.any(typ{fits(x.elem, typ{"", less}.n()), less}), full)
+		} else if shape := g.shape(); broadcastable(x.shape, shape) {
+			g.broadcast(x, shape)
 		}
 	case 2, 8, 9:
 		g.permute(x)
@@ -127,7 +127,7 @@ func (g *generator) packing() {
 	g.repack(g.exact(t))
 }
 
-func (g *generator) permute(x val) {
+func (g *generator) permute(x value) {
 	if len(x.shape) < 2 {
 		return
 	}
@@ -147,7 +147,7 @@ func commas(list []int) string {
 	return strings.Join(out, ", ")
 }
 
-func (g *generator) concatenate(x val) {
+func (g *generator) concatenate(x value) {
 	if len(x.shape) == 0 || 2*x.n() > maxElements {
 		return
 	}
@@ -161,7 +161,7 @@ func (g *generator) concatenate(x val) {
 }
 
 // slices of a value: a shape that divides it and the number of one slice along each dimension.
-func (g *generator) slice(x val) (part typ, indices []string) {
+func (g *generator) slice(x value) (part typ, indices []string) {
 	part = typ{x.elem, slices.Clone(x.shape)}
 	for d := range part.shape {
 		cuts := 1 << g.r.IntN(3)
@@ -178,7 +178,7 @@ func (g *generator) slice(x val) (part typ, indices []string) {
 	return part, indices
 }
 
-func (g *generator) extract(x val) {
+func (g *generator) extract(x value) {
 	if len(x.shape) == 0 {
 		return
 	}
@@ -189,7 +189,7 @@ func (g *generator) extract(x val) {
 	g.like(x, part, "extract %s[%s] : %s -> %s", x.name, strings.Join(at, ", "), x.typ, part)
 }
 
-func (g *generator) insert(x val) {
+func (g *generator) insert(x value) {
 	if len(x.shape) == 0 {
 		return
 	}
@@ -204,7 +204,7 @@ func (g *generator) insert(x val) {
 }
 
 // repack reads bytes as other elements.
-func (g *generator) repack(x val) {
+func (g *generator) repack(x value) {
 	if len(x.shape) == 0 || x.elem == "tf32" {
 		return
 	}
@@ -253,7 +253,7 @@ var intCombines = []combine{
 	{"maxi %s, %s signed", lowest}, {"mini %s, %s signed", highest}, {"maxi %s, %s unsigned", same("0")}, {"mini %s, %s unsigned", same("-1")},
 }
 
-var truthCombines = []combine{{"andi %s, %s", same("true")}, {"ori %s, %s", same("false")}, {"xori %s, %s", same("false")}}
+var boolCombines = []combine{{"andi %s, %s", same("true")}, {"ori %s, %s", same("false")}, {"xori %s, %s", same("false")}}
 
 var floatCombines = []combine{
 	{"maxf %s, %s", func(e string) string { return infinities[e][1] }}, {"minf %s, %s", func(e string) string { return infinities[e][0] }},
@@ -262,7 +262,7 @@ var floatCombines = []combine{
 
 // reduction and scanning combine along a dimension.
 func (g *generator) reduction() { g.combining("reduce", "") }
-func (g *generator) scanning()  { g.combining("scan", " reverse="+one(g, "false", "true")) }
+func (g *generator) scanning()  { g.combining("scan", " reverse="+choose(g, "false", "true")) }
 
 func (g *generator) combining(op, reverse string) {
 	shape := g.shape()
@@ -282,11 +282,11 @@ func (g *generator) combining(op, reverse string) {
 	case 0:
 		g.largest(op, reverse, shape, out, dim)
 	case 1: // a sum of floats that no order rounds
-		x, ok := g.find(func(v val) bool {
+		x, ok := g.find(func(v value) bool {
 			return !isInt(v.elem) && slices.Contains(floats, v.elem) && slices.Equal(v.shape, shape) && v.bound > 0 && holds(v.elem, v.bound*shape[dim])
 		})
 		if !ok {
-			elem := one(g, "f16", "bf16", "f32", "f64")
+			elem := choose(g, "f16", "bf16", "f32", "f64")
 			if !holds(elem, 4*shape[dim]) {
 				elem = "f32"
 			}
@@ -296,7 +296,7 @@ func (g *generator) combining(op, reverse string) {
 		v.bound = x.bound * shape[dim]
 		g.mark(v)
 	case 2:
-		x := g.exact(typ{one(g, floats...), shape})
+		x := g.exact(typ{choose(g, floats...), shape})
 		g.combined(op, reverse, x, out, dim, floatCombines[g.r.IntN(len(floatCombines))])
 	case 3:
 		if op == "scan" {
@@ -305,26 +305,26 @@ func (g *generator) combining(op, reverse string) {
 			g.several(shape, out, dim)
 		}
 	default:
-		x := g.exact(typ{one(g, ints...), shape})
+		x := g.exact(typ{choose(g, ints...), shape})
 		c := intCombines[g.r.IntN(len(intCombines))]
 		if g.chance(15) {
 			x = g.exact(typ{"i1", shape})
-			c = truthCombines[g.r.IntN(len(truthCombines))]
+			c = boolCombines[g.r.IntN(len(boolCombines))]
 		}
 		g.combined(op, reverse, x, out, dim, c)
 	}
 }
 
-func (g *generator) combined(op, reverse string, x val, out []int, dim int, c combine) val {
+func (g *generator) combined(op, reverse string, x value, out []int, dim int, c combine) value {
 	t := typ{x.elem, out}
-	v := val{name: g.fresh(), typ: t}
+	v := value{name: g.fresh(), typ: t}
 	s, a, b, r := scalar(x.elem), g.fresh(), g.fresh(), g.fresh()
-	g.line("%s = %s %s dim=%d%s identities=[%s] : %s -> %s", v.name, op, x.name, dim, reverse, identity(c.identity(x.elem), x.elem), x.typ, t)
-	g.line("(%s: %s, %s: %s) {", a, s, b, s)
-	g.line("  %s = %s : %s", r, fmt.Sprintf(c.op, a, b), s)
-	g.line("  yield %s : %s", r, s)
-	g.line("}")
-	g.vals = append(g.vals, v)
+	g.emit("%s = %s %s dim=%d%s identities=[%s] : %s -> %s", v.name, op, x.name, dim, reverse, identity(c.identity(x.elem), x.elem), x.typ, t)
+	g.emit("(%s: %s, %s: %s) {", a, s, b, s)
+	g.emit("  %s = %s : %s", r, fmt.Sprintf(c.op, a, b), s)
+	g.emit("  yield %s : %s", r, s)
+	g.emit("}")
+	g.values = append(g.values, v)
 	return v
 }
 
@@ -336,11 +336,11 @@ var products = [][2]string{
 
 func (g *generator) product() {
 	p := products[g.r.IntN(len(products))]
-	if !g.known8(p[0]) {
+	if !g.elemEnabled(p[0]) {
 		return
 	}
 	m, n, k := 1<<g.r.IntN(8), 1<<g.r.IntN(8), 1<<g.r.IntN(7)
-	for limit := one(g, usual, usual, maxElements); m*n > limit || m*k > limit || k*n > limit; {
+	for limit := choose(g, usualElements, usualElements, maxElements); m*n > limit || m*k > limit || k*n > limit; {
 		m, n, k = max(1, m/2), max(1, n/2), max(1, k/2)
 	}
 	batch := []int{}
@@ -363,7 +363,7 @@ func (g *generator) product() {
 	in := func(a, b int) typ { return typ{p[0], slices.Concat(batch, []int{a, b})} }
 	t := typ{p[1], slices.Concat(batch, []int{m, n})}
 	bound := 16 * k
-	acc, ok := g.find(func(v val) bool { return v.is(t) && v.bound > 0 })
+	acc, ok := g.find(func(v value) bool { return v.is(t) && v.bound > 0 })
 	if !ok || !holds(p[1], bound+acc.bound) {
 		acc = g.integers(t)
 	}
@@ -375,10 +375,10 @@ func (g *generator) product() {
 }
 
 // multiply is a product of matrices of small integers whose elements are at most bound.
-func (g *generator) multiply(x, y, acc val, bound int) {
+func (g *generator) multiply(x, y, acc value, bound int) {
 	t := acc.typ
 	if x.elem == "i8" {
-		g.define(t, "mmai %s, %s, %s %s %s : %s, %s, %s", x.name, y.name, acc.name, one(g, "signed", "unsigned"), one(g, "signed", "unsigned"), x.typ, y.typ, t)
+		g.define(t, "mmai %s, %s, %s %s %s : %s, %s, %s", x.name, y.name, acc.name, choose(g, "signed", "unsigned"), choose(g, "signed", "unsigned"), x.typ, y.typ, t)
 		return
 	}
 	fast := ""
@@ -390,21 +390,21 @@ func (g *generator) multiply(x, y, acc val, bound int) {
 	g.mark(v)
 }
 
-// known8 reports whether modules have an element type at all.
-func (g *generator) known8(elem string) bool { f, ok := needs[elem]; return !ok || g.has(f) }
+// elemEnabled reports whether modules have an element type at all.
+func (g *generator) elemEnabled(elem string) bool { f, ok := needs[elem]; return !ok || g.enabled(f) }
 
-// padded is a product of a matrix that a view pads, with anything: what the sums are is up to infinities and NaN.
+// padded is a product of a padded view with any values: infinities and NaN may decide its sums.
 func (g *generator) padded() {
 	p := products[g.r.IntN(len(products))]
-	if !inMemory(p[0]) || !g.known8(p[0]) {
+	if !inMemory(p[0]) || !g.elemEnabled(p[0]) {
 		return
 	}
 	m, n, k := 16<<g.r.IntN(3), 8<<g.r.IntN(3), 16<<g.r.IntN(2)
 	if !holds(p[1], 32*k) {
 		return
 	}
-	load := func(shape ...int) val {
-		v := g.loadView(g.smallInput(p[0]), typ{p[0], shape}, one(g, paddings[isInt(p[0]) || slices.Contains(small, p[0])]...))
+	load := func(shape ...int) value {
+		v := g.loadView(g.smallInput(p[0]), typ{p[0], shape}, choose(g, paddings[isInt(p[0]) || slices.Contains(small, p[0])]...))
 		v.inexact = !isInt(p[0])
 		return g.mark(v)
 	}
@@ -420,26 +420,26 @@ func (g *generator) padded() {
 
 // scaled is a product of blocks with scales: powers of two near 1, so that it stays exact.
 func (g *generator) scaled() {
-	if !g.has(F8) || !g.has(F4) {
+	if !g.enabled(F8) || !g.enabled(F4) {
 		return
 	}
 	m, n, k := 8<<g.r.IntN(4), 8<<g.r.IntN(4), 32<<g.r.IntN(3)
-	elem, block, format := one(g, "f8E4M3FN", "f8E5M2", "f4E2M1FN"), 32, "f8E8M0FNU"
+	elem, block, format := choose(g, "f8E4M3FN", "f8E5M2", "f4E2M1FN"), 32, "f8E8M0FNU"
 	if elem == "f4E2M1FN" {
-		if block = one(g, 16, 32); block == 16 {
-			format = one(g, "f8E8M0FNU", "f8E4M3FN")
+		if block = choose(g, 16, 32); block == 16 {
+			format = choose(g, "f8E8M0FNU", "f8E4M3FN")
 		}
 	}
 	step, least := 1, 126 // a power of two is a step of the code, its half below 1 and 1
 	if format == "f8E4M3FN" {
 		step, least = 8, 0x30
 	}
-	scale := func(a, b int) val {
+	scale := func(a, b int) value {
 		t := typ{"i8", []int{a, b}}
 		v := g.define(t, "andi %s, %s : %s", g.exact(t).name, g.number(t, step).name, t)
 		v = g.define(t, "addi %s, %s : %s", v.name, g.number(t, least).name, t)
-		e := val{name: g.fresh(), typ: t.with(format)} // of no use to anything else
-		g.line("%s = bitcast %s : %s -> %s", e.name, v.name, t, e.typ)
+		e := value{name: g.fresh(), typ: t.with(format)} // of no use to anything else
+		g.emit("%s = bitcast %s : %s -> %s", e.name, v.name, t, e.typ)
 		return e
 	}
 	x, y, acc := g.integers(typ{elem, []int{m, k}}), g.integers(typ{elem, []int{k, n}}), g.integers(typ{"f32", []int{m, n}})
@@ -452,7 +452,7 @@ func (g *generator) scaled() {
 
 // operand is a matrix of small integers: of several kinds, because where a matrix comes from decides how it reaches the
 // matrix unit.
-func (g *generator) operand(t typ) val {
+func (g *generator) operand(t typ) value {
 	if n := len(t.shape); g.chance(30) { // transposed
 		p := make([]int, n)
 		turned := typ{t.elem, slices.Clone(t.shape)}
@@ -464,7 +464,7 @@ func (g *generator) operand(t typ) val {
 		x := g.operand(turned)
 		return g.like(x, t, "permute %s [%s] : %s -> %s", x.name, commas(p), x.typ, t)
 	}
-	if v, ok := g.find(func(v val) bool { return v.is(t) && v.bound > 0 && v.bound <= 4 }); ok && g.chance(50) {
+	if v, ok := g.find(func(v value) bool { return v.is(t) && v.bound > 0 && v.bound <= 4 }); ok && g.chance(50) {
 		return v
 	}
 	if g.chance(50) && inMemory(t.elem) {

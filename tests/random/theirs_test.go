@@ -24,14 +24,14 @@ var theirFaults = []struct {
 	file       string
 	gpu        string // sm_80 if it says nothing
 	is         func(text string, v Verdict) bool
-	experiment func(ctx context.Context, th *Theirs, text, entry string, blocks int, s emu.Schedule) Verdict
+	experiment func(ctx context.Context, th *NvidiaOracle, text, entry string, blocks int, s emu.Schedule) Verdict
 	proof      string
 }{
 	{
 		file: "alloca_pointer_overwritten",
 		is: func(text string, v Verdict) bool {
-			return strings.Contains(text, "alloca ") && strings.Contains(fmt.Sprint(v.Theirs), "emulator: race") &&
-				strings.Contains(fmt.Sprint(v.Theirs), "[global_smem_")
+			return strings.Contains(text, "alloca ") && strings.Contains(fmt.Sprint(v.Nvidia), "emulator: race") &&
+				strings.Contains(fmt.Sprint(v.Nvidia), "[global_smem_")
 		},
 		proof: "every warp reads the address of the alloca from the shared word in which one thread then puts the result of an atomic operation, and no " +
 			"barrier stands between the read and the write",
@@ -39,8 +39,8 @@ var theirFaults = []struct {
 	{
 		file: "alloca_freed_before_store",
 		is: func(text string, v Verdict) bool {
-			return strings.Contains(text, "alloca ") && strings.Contains(fmt.Sprint(v.Theirs), "emulator: out of bounds") &&
-				strings.Contains(fmt.Sprint(v.Theirs), "'malloc by warp")
+			return strings.Contains(text, "alloca ") && strings.Contains(fmt.Sprint(v.Nvidia), "emulator: out of bounds") &&
+				strings.Contains(fmt.Sprint(v.Nvidia), "'malloc by warp")
 		},
 		proof: "the store to the alloca of an iteration runs in the next one; one thread has freed the memory by then",
 	},
@@ -50,8 +50,8 @@ var theirFaults = []struct {
 			return strings.Contains(text, " acquire ") && strings.Contains(text, "loop ")
 		},
 		// The only tile block has set the flag itself before it looks: all threads read the same.
-		experiment: func(ctx context.Context, th *Theirs, text, entry string, _ int, s emu.Schedule) Verdict {
-			return th.Three(ctx, text, entry, 1, s)
+		experiment: func(ctx context.Context, th *NvidiaOracle, text, entry string, _ int, s emu.Schedule) Verdict {
+			return th.Judge(ctx, text, entry, 1, s)
 		},
 		proof: "every thread loads the flag for itself. Another tile block sets it between the loads of two warps, one leaves the loop and the other " +
 			"goes round once more; its next barrier meets the barrier after the loop, and from there on no barrier of theirs orders anything",
@@ -68,7 +68,7 @@ var theirFaults = []struct {
 	{
 		file: "token_through_masked_load",
 		is: func(text string, v Verdict) bool {
-			said := fmt.Sprint(v.Theirs)
+			said := fmt.Sprint(v.Nvidia)
 			return (strings.Contains(said, "emulator: race") || strings.HasPrefix(said, "differs")) && !strings.Contains(text, "alloca ")
 		},
 		// What comes after an access comes after what that access comes after: to say so changes nothing.
@@ -79,7 +79,7 @@ var theirFaults = []struct {
 	{
 		file: "copies_not_waited_for",
 		is: func(_ string, v Verdict) bool {
-			return strings.Contains(fmt.Sprint(v.Theirs), "emulator: in flight") && strings.Contains(fmt.Sprint(v.Theirs), "cp.async")
+			return strings.Contains(fmt.Sprint(v.Nvidia), "emulator: in flight") && strings.Contains(fmt.Sprint(v.Nvidia), "cp.async")
 		},
 		// Without the stores in loops no copy is told apart from the others by a barrier of its own.
 		experiment: without(func(_ *ir.Context, op *ir.Op) bool {
@@ -91,7 +91,7 @@ var theirFaults = []struct {
 	{
 		file: "counter_beyond_the_largest_number",
 		is: func(text string, v Verdict) bool {
-			said := fmt.Sprint(v.Theirs)
+			said := fmt.Sprint(v.Nvidia)
 			return strings.Contains(text, "for ") && (strings.Contains(said, "emulator: step limit") || strings.Contains(said, "emulator: deadlock"))
 		},
 		experiment: without(countLower),
@@ -108,7 +108,7 @@ var theirFaults = []struct {
 	{
 		file: "barrier_of_the_first_iteration_only",
 		is: func(text string, v Verdict) bool {
-			return (strings.Contains(text, "loop ") || strings.Contains(text, "for ")) && strings.Contains(fmt.Sprint(v.Theirs), "emulator: race")
+			return (strings.Contains(text, "loop ") || strings.Contains(text, "for ")) && strings.Contains(fmt.Sprint(v.Nvidia), "emulator: race")
 		},
 		experiment: without(runOnce),
 		proof: "the first iteration stands before the loop, with a barrier between a load by all warps and an atomic operation by one of them, or between a " +
@@ -118,7 +118,7 @@ var theirFaults = []struct {
 		file: "specials_stay_in_f8",
 		gpu:  "sm_89",
 		is: func(text string, v Verdict) bool {
-			return strings.Contains(text, "xf8E") && strings.HasPrefix(fmt.Sprint(v.Theirs), "differs")
+			return strings.Contains(text, "xf8E") && strings.HasPrefix(fmt.Sprint(v.Nvidia), "differs")
 		},
 		experiment: without(saturate),
 		proof: "the table of conversions says that NaN becomes the largest f8E4M3FN and what is beyond the largest f8E5M2 becomes that; theirs is " +
@@ -148,7 +148,7 @@ var theirFaults = []struct {
 		file: "sums_added_before_the_wait",
 		gpu:  "sm_90",
 		is: func(_ string, v Verdict) bool {
-			said := fmt.Sprint(v.Theirs)
+			said := fmt.Sprint(v.Nvidia)
 			return strings.Contains(said, "emulator: in flight") && strings.Contains(said, "is in use by the wgmma")
 		},
 		proof: "the last iteration of a loop stands behind it, under a branch; there a product is committed, and numbers are added to what it gives before the wait for " +
@@ -158,7 +158,7 @@ var theirFaults = []struct {
 		file: "sums_of_a_loop_that_begins_beyond_its_end",
 		gpu:  "sm_100",
 		is: func(text string, v Verdict) bool {
-			return strings.Contains(text, "for ") && strings.Contains(text, "mma") && strings.Contains(fmt.Sprint(v.Theirs), "emulator: undefined")
+			return strings.Contains(text, "for ") && strings.Contains(text, "mma") && strings.Contains(fmt.Sprint(v.Nvidia), "emulator: undefined")
 		},
 		experiment: without(beginByTheEnd),
 		proof: "a loop without iterations has its sums put in tensor memory behind it, if its lower bound equals the upper one (setp.ne.s32 in front of tcgen05.st); where it is " +
@@ -168,7 +168,7 @@ var theirFaults = []struct {
 		file: "several_at_once",
 		gpu:  "sm_89",
 		is:   func(string, Verdict) bool { return true },
-		experiment: func(ctx context.Context, th *Theirs, text, entry string, _ int, s emu.Schedule) Verdict {
+		experiment: func(ctx context.Context, th *NvidiaOracle, text, entry string, _ int, s emu.Schedule) Verdict {
 			return without(countLower, countSigned, runOnce, joinTokens, saturate)(ctx, th, text, entry, 1, s)
 		},
 		proof: "the module has what several rows above name, a flag that each thread reads and an unsigned loop; without all of it, and with one tile block, all agree",
@@ -178,7 +178,7 @@ var theirFaults = []struct {
 // scanInShared is a report of this kind about shared memory, of a module with a scan.
 func scanInShared(kind string) func(text string, v Verdict) bool {
 	return func(text string, v Verdict) bool {
-		said := fmt.Sprint(v.Theirs)
+		said := fmt.Sprint(v.Nvidia)
 		return strings.Contains(text, "scan ") && strings.Contains(said, kind) && strings.Contains(said, "of shared memory")
 	}
 }
@@ -187,14 +187,14 @@ func scanInShared(kind string) func(text string, v Verdict) bool {
 func scans(_ *ir.Context, op *ir.Op) bool { return ir.Is[cudatile.Scan](op) && forwardOperand(nil, op) }
 
 // without asks about a module in which steps have been done to every operation that they take.
-func without(steps ...step) func(ctx context.Context, th *Theirs, text, entry string, blocks int, schedule emu.Schedule) Verdict {
-	return func(ctx context.Context, th *Theirs, text, entry string, blocks int, schedule emu.Schedule) Verdict {
+func without(steps ...step) func(ctx context.Context, th *NvidiaOracle, text, entry string, blocks int, schedule emu.Schedule) Verdict {
+	return func(ctx context.Context, th *NvidiaOracle, text, entry string, blocks int, schedule emu.Schedule) Verdict {
 		in, err := read(text)
 		if err != nil {
 			return Verdict{Invalid: err}
 		}
 		changed := false
-		for _, op := range inside(in.Module) {
+		for _, op := range erasable(in.Module) {
 			for _, s := range steps {
 				if op.Block() != nil && s(in.Ctx, op) {
 					changed = true
@@ -205,7 +205,7 @@ func without(steps ...step) func(ctx context.Context, th *Theirs, text, entry st
 			return Verdict{Invalid: fmt.Errorf("nothing to leave out")}
 		}
 		clean(in.Module)
-		return th.Three(ctx, ir.Text(in.Module, ir.PrintOptions{}), entry, blocks, schedule)
+		return th.Judge(ctx, ir.Text(in.Module, ir.PrintOptions{}), entry, blocks, schedule)
 	}
 }
 
@@ -342,7 +342,7 @@ func joinTokens(c *ir.Context, op *ir.Op) bool {
 }
 
 // theirFault is the number of the fault of NVIDIA's compiler that a verdict shows, or -1.
-func theirFault(ctx context.Context, th *Theirs, text, entry string, blocks int, s emu.Schedule, v Verdict) int {
+func theirFault(ctx context.Context, th *NvidiaOracle, text, entry string, blocks int, s emu.Schedule, v Verdict) int {
 	if v.Invalid != nil || v.Ours != nil {
 		return -1
 	}
@@ -353,7 +353,7 @@ func theirFault(ctx context.Context, th *Theirs, text, entry string, blocks int,
 		if f.experiment == nil {
 			return i
 		}
-		if v := f.experiment(ctx, th, text, entry, blocks, s); v.Invalid == nil && v.Ours == nil && v.Theirs == nil {
+		if v := f.experiment(ctx, th, text, entry, blocks, s); v.Invalid == nil && v.Ours == nil && v.Nvidia == nil {
 			return i
 		}
 	}
@@ -371,10 +371,10 @@ func TestThreeTheirFaultsStand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		th := &Theirs{Tools: tools, GPU: cmp.Or(f.gpu, "sm_80")}
+		th := &NvidiaOracle{Tools: tools, GPU: cmp.Or(f.gpu, "sm_80")}
 		seen := false
 		for _, s := range emu.Schedules {
-			v := th.Three(t.Context(), string(text), entry, grid, s)
+			v := th.Judge(t.Context(), string(text), entry, grid, s)
 			seen = seen || theirFault(t.Context(), th, string(text), entry, grid, s, v) == i
 		}
 		if !seen {

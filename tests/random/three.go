@@ -15,23 +15,23 @@ import (
 	"tileiras/tests/ptxas"
 )
 
-// Theirs makes NVIDIA's PTX of modules for a GPU: the third opinion on what a module means.
-type Theirs struct {
+// NvidiaOracle compiles modules with NVIDIA's tools and runs their PTX: the third opinion on what a module means.
+type NvidiaOracle struct {
 	Tools *ptxas.Tools
 	GPU   string
 	// EqualStores are of modules that may store equal values to one place, as a view with a stride of 0 has them: none of a compiler's own.
 	EqualStores bool
 }
 
-// ErrTheirs marks modules on which there is no third opinion: NVIDIA's compiler refuses or crashes, or the emulator does not
-// know an instruction of its PTX.
-var ErrTheirs = errors.New("no third opinion")
+// ErrNoThirdOpinion marks modules on which there is none: NVIDIA's compiler refuses or crashes, or the emulator does not support
+// an instruction of its PTX.
+var ErrNoThirdOpinion = errors.New("no third opinion")
 
-// ptx compiles a module with NVIDIA's tools.
-func (th *Theirs) ptx(ctx context.Context, in *driver.Input) (string, error) {
+// compile compiles a module with NVIDIA's tools.
+func (th *NvidiaOracle) compile(ctx context.Context, in *driver.Input) (string, error) {
 	data, err := bytecode.Write(in.Module, bytecode.WriteOptions{Origin: in.Origin})
 	if err != nil {
-		return "", fmt.Errorf("%w: %v", ErrTheirs, err)
+		return "", fmt.Errorf("%w: %v", ErrNoThirdOpinion, err)
 	}
 	file := filepath.Join(th.Tools.Scratch, "third.tileirbc")
 	if err := os.WriteFile(file, data, 0o644); err != nil {
@@ -39,7 +39,7 @@ func (th *Theirs) ptx(ctx context.Context, in *driver.Input) (string, error) {
 	}
 	text, err := th.Tools.Nvidia(ctx, file, th.GPU)
 	if err != nil {
-		return "", fmt.Errorf("%w: %s", ErrTheirs, reason(err))
+		return "", fmt.Errorf("%w: %s", ErrNoThirdOpinion, reason(err))
 	}
 	return text, nil
 }
@@ -58,36 +58,37 @@ func reason(err error) string {
 	return lines[0]
 }
 
-// furtherParameter is what the emulator says of a kernel that takes one parameter more than its module has: a pointer to memory for tensor maps.
-var furtherParameter = regexp.MustCompile(`has \d+ parameters, \d+ given`)
+// extraParameter is what the emulator says of a kernel that takes one parameter more than its module has: a pointer to memory for
+// tensor maps.
+var extraParameter = regexp.MustCompile(`has \d+ parameters, \d+ given`)
 
-// own is what is said of PTX that wants such memory by a directive, at any line.
-var own = regexp.MustCompile(`^.*unknown directive '\.minperctamemory'`)
+// memoryDirective matches what is said of PTX that asks for such memory by a directive.
+var memoryDirective = regexp.MustCompile(`^.*unknown directive '\.minperctamemory'`)
 
-// hold holds NVIDIA's PTX of an entry against the interpreter. Races between lanes of one warp, which their compiler leaves because
-// hardware runs them in step, are none here.
-func (th *Theirs) hold(ctx context.Context, in *driver.Input, ref *reference, schedule emu.Schedule) error {
-	text, err := th.ptx(ctx, in)
+// check compares NVIDIA's PTX of an entry with the interpreter. Races between lanes of one warp, which their compiler leaves
+// because hardware runs converged lanes in lockstep, do not count.
+func (th *NvidiaOracle) check(ctx context.Context, in *driver.Input, ref *reference, schedule emu.Schedule) error {
+	text, err := th.compile(ctx, in)
 	if err != nil {
 		return err
 	}
 	err = ref.compare(ctx, th.GPU, text, emu.Options{Schedule: schedule, Foreign: true})
 	var f *Failure
-	if errors.As(err, &f) && furtherParameter.MatchString(f.Text) {
-		return fmt.Errorf("%w: its kernel wants memory for tensor maps", ErrTheirs)
+	if errors.As(err, &f) && extraParameter.MatchString(f.Text) {
+		return fmt.Errorf("%w: its kernel wants memory for tensor maps", ErrNoThirdOpinion)
 	}
 	if errors.As(err, &f) && (f.Kind == "PTX" || f.Kind == "emulator: "+emu.Unsupported.String()) {
 		line, _, _ := strings.Cut(f.Text, "\n")
-		line = own.ReplaceAllString(line, "its kernel wants memory for each block")
-		return fmt.Errorf("%w: emulator: %s", ErrTheirs, line)
+		line = memoryDirective.ReplaceAllString(line, "its kernel wants memory for each block")
+		return fmt.Errorf("%w: emulator: %s", ErrNoThirdOpinion, line)
 	}
 	return err
 }
 
-// Verdict is what three opinions on a module are: errors of the kinds of Check, and of ErrTheirs.
+// Verdict is what three opinions on a module are: errors of the kinds of Check, and of ErrNoThirdOpinion.
 type Verdict struct {
 	Invalid      error // the interpreter finds no one meaning
-	Ours, Theirs error // against the interpreter; nil where they agree
+	Ours, Nvidia error // against the interpreter; nil where they agree
 }
 
 // Kind is what a reduction keeps, "" where all three agree or there are only two opinions that do.
@@ -99,7 +100,7 @@ func (v Verdict) Kind() string {
 	if f, ok := v.Ours.(*Failure); ok {
 		kinds = append(kinds, "ours "+kindOf(f))
 	}
-	if f, ok := v.Theirs.(*Failure); ok {
+	if f, ok := v.Nvidia.(*Failure); ok {
 		kinds = append(kinds, "theirs "+kindOf(f))
 	}
 	return strings.Join(kinds, ", ")
@@ -115,11 +116,11 @@ func (v Verdict) String() string {
 		}
 		return err.Error()
 	}
-	return "ours: " + said(v.Ours) + "\ntheirs: " + said(v.Theirs)
+	return "ours: " + said(v.Ours) + "\ntheirs: " + said(v.Nvidia)
 }
 
-// Three asks all three about an entry of a module, run on a grid of so many tile blocks.
-func (th *Theirs) Three(ctx context.Context, text, entry string, blocks int, schedule emu.Schedule) Verdict {
+// Judge asks all three about an entry of a module, run on a grid of so many tile blocks.
+func (th *NvidiaOracle) Judge(ctx context.Context, text, entry string, blocks int, schedule emu.Schedule) Verdict {
 	in, err := read(text)
 	if err != nil {
 		return Verdict{Invalid: err}
@@ -129,5 +130,5 @@ func (th *Theirs) Three(ctx context.Context, text, entry string, blocks int, sch
 		return Verdict{Invalid: err}
 	}
 	ref.equalStores = th.EqualStores
-	return Verdict{Ours: ref.check(ctx, text, schedule, th.GPU), Theirs: th.hold(ctx, in, ref, schedule)}
+	return Verdict{Ours: ref.check(ctx, text, schedule, th.GPU), Nvidia: th.check(ctx, in, ref, schedule)}
 }

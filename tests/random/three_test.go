@@ -37,7 +37,7 @@ func TestThreeOpinionsOnRandomModules(t *testing.T) {
 	n, from, kind := number(t, "TILEIRAS_THREE", 50), number(t, "TILEIRAS_THREE_FROM", 0), kindIn(t, "TILEIRAS_THREE_KIND")
 	for _, on := range thirds {
 		t.Run(on.gpu, func(t *testing.T) {
-			surveyOf(t, on.gpu, n, func(s *survey, th *Theirs, i int) {
+			surveyOf(t, on.gpu, n, func(s *survey, th *NvidiaOracle, i int) {
 				seed := uint64(from + i)
 				text, _ := moduleOfKind(kind, seed, on.without...)
 				s.add(t, th, fmt.Sprintf("seed %d", seed), text, entry, grid, seed)
@@ -54,7 +54,7 @@ type survey struct {
 }
 
 // surveyOf asks about so many modules, several at a time, and prints what was said.
-func surveyOf(t *testing.T, gpu string, modules int, ask func(s *survey, th *Theirs, i int)) {
+func surveyOf(t *testing.T, gpu string, modules int, ask func(s *survey, th *NvidiaOracle, i int)) {
 	if os.Getenv(ptxas.Variable) == "" {
 		t.Skipf("%s is not set: it names the folder with NVIDIA's tools", ptxas.Variable)
 	}
@@ -63,7 +63,7 @@ func surveyOf(t *testing.T, gpu string, modules int, ask func(s *survey, th *The
 	next := atomic.Int64{}
 	for range runtime.NumCPU() {
 		tools, _ := ptxas.Find(t.TempDir())
-		th := &Theirs{Tools: tools, GPU: gpu}
+		th := &NvidiaOracle{Tools: tools, GPU: gpu}
 		g.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < modules; i = int(next.Add(1)) - 1 {
 				ask(s, th, i)
@@ -89,18 +89,18 @@ func (s *survey) count(what string) {
 	s.mu.Unlock()
 }
 
-func (s *survey) add(t *testing.T, th *Theirs, name, text, entry string, blocks int, seed uint64) {
+func (s *survey) add(t *testing.T, th *NvidiaOracle, name, text, entry string, blocks int, seed uint64) {
 	schedule := scheduleOf(seed)
-	v := th.Three(t.Context(), text, entry, blocks, schedule)
+	v := th.Judge(t.Context(), text, entry, blocks, schedule)
 	kind := v.Kind()
 	switch {
-	case th.EqualStores && isRace(v.Ours) && isRace(v.Theirs):
+	case th.EqualStores && isRace(v.Ours) && isRace(v.Nvidia):
 		s.count("races with these numbers, in both")
 		t.Logf("%s: the program races with these numbers: %v", name, v.Ours)
 		return
 	case kind != "":
-	case errors.Is(v.Theirs, ErrTheirs):
-		s.count(v.Theirs.Error())
+	case errors.Is(v.Nvidia, ErrNoThirdOpinion):
+		s.count(v.Nvidia.Error())
 		return
 	case errors.Is(v.Ours, ErrUnsupported):
 		s.count("theirs as the interpreter; ours refuses")
@@ -111,7 +111,7 @@ func (s *survey) add(t *testing.T, th *Theirs, name, text, entry string, blocks 
 	}
 	if f := theirFault(t.Context(), th, text, entry, blocks, schedule, v); f >= 0 {
 		s.count("NVIDIA's fault: " + theirFaults[f].file)
-		t.Logf("%s: NVIDIA's fault: %s: %v", name, theirFaults[f].file, v.Theirs)
+		t.Logf("%s: NVIDIA's fault: %s: %v", name, theirFaults[f].file, v.Nvidia)
 		return
 	}
 	s.count("differ: " + kind)
@@ -123,7 +123,7 @@ func (s *survey) add(t *testing.T, th *Theirs, name, text, entry string, blocks 
 		t.Errorf("%s: %v", name, v)
 		return
 	}
-	text = Reduce(text, func(text string) bool { return th.Three(t.Context(), text, entry, blocks, schedule).Kind() == kind })
+	text = Reduce(text, func(text string) bool { return th.Judge(t.Context(), text, entry, blocks, schedule).Kind() == kind })
 	t.Errorf("%s: %v\nreduced:\n%s", name, v, text)
 }
 
@@ -140,7 +140,7 @@ func TestThreeOpinionsOnLitKernels(t *testing.T) {
 	kernels := litKernels(t)
 	for _, on := range thirds {
 		t.Run(on.gpu, func(t *testing.T) {
-			surveyOf(t, on.gpu, len(kernels), func(s *survey, th *Theirs, i int) {
+			surveyOf(t, on.gpu, len(kernels), func(s *survey, th *NvidiaOracle, i int) {
 				k := kernels[i]
 				th.EqualStores = true
 				if _, err := interpretText(t.Context(), k.text, k.entry, 1); err != nil {

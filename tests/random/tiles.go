@@ -14,52 +14,52 @@ type shared struct {
 	single                       bool // a row of tiles
 }
 
-// tiled makes a product of which each block takes every second tile, as persistent kernels do, by a loop that counts or one that ends by a break.
-func (g *generator) tiled() {
+// persistentTiles makes a product of which each block takes every second tile, as persistent kernels do, by a loop that counts or one that ends by a break.
+func (g *generator) persistentTiles() {
 	p := products[g.r.IntN(len(products))]
 	elem := p[0]
 	if elem == "tf32" {
 		elem = "f32"
 	}
 	m, n, k := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2)
-	rows, columns, rounds := 2+g.r.IntN(2), 1+g.r.IntN(3), one(g, 0, 1, 2, 3, 4, 5)
+	rows, columns, rounds := 2+g.r.IntN(2), 1+g.r.IntN(3), choose(g, 0, 1, 2, 3, 4, 5)
 	for max(rows*m, columns*n)*(rounds*k+aligned) > elements && rounds > 1 {
 		rounds--
 	}
 	for rows*m*(columns*n+aligned) > elements {
 		m, n = m/2, n/2
 	}
-	if deep := k * max(rounds, 1); !inMemory(elem) || !g.known8(elem) || !holds(p[1], 16*deep) || max(rows*m, columns*n)*(deep+aligned) > elements {
+	if deep := k * max(rounds, 1); !inMemory(elem) || !g.elemEnabled(elem) || !holds(p[1], 16*deep) || max(rows*m, columns*n)*(deep+aligned) > elements {
 		return
 	}
-	end := func(whole, tile int) int { return whole - one(g, 0, g.r.IntN(tile)) }
+	end := func(whole, tile int) int { return whole - choose(g, 0, g.r.IntN(tile)) }
 	height, width, deep := end(rows*m, m), end(columns*n, n), end(max(rounds, 1)*k, k)
 	g.tally.Products++
 	s, sum := scalar("i32"), typ{p[1], []int{m, n}}
-	x := &shared{elem: p[0], tiles: g.known(rows * columns), across: g.known(columns), depth: g.known(rounds), zero: g.number(s, 0).name, one: g.number(s, 1).name,
-		step: g.known(grid), token: g.fresh(), none: g.number(sum, 0).name, single: columns == 1 && g.chance(50)}
+	x := &shared{elem: p[0], tiles: g.knownI32(rows * columns), across: g.knownI32(columns), depth: g.knownI32(rounds), zero: g.number(s, 0).name, one: g.number(s, 1).name,
+		step: g.knownI32(grid), token: g.fresh(), none: g.number(sum, 0).name, single: columns == 1 && g.chance(50)}
 	x.left = g.part(g.smallInput(elem), typ{elem, []int{m, k}}, []int{height, deep}, ", padding_value = zero")
 	x.right = g.part(g.smallInput(elem), typ{elem, []int{k, n}}, []int{deep, width}, ", padding_value = zero")
 	x.out = g.part(g.parameter(p[1]), sum, []int{height, width}, "")
 	if g.chance(80) { // which says that there is one block for each multiprocessor
 		x.step = g.fresh()
-		g.line("%s, %s, %s = get_num_tile_blocks : tile<i32>", x.step, g.fresh(), g.fresh())
+		g.emit("%s, %s, %s = get_num_tile_blocks : tile<i32>", x.step, g.fresh(), g.fresh())
 	}
-	g.line("%s = make_token : token", x.token)
+	g.emit("%s = make_token : token", x.token)
 	t, stored := g.fresh(), g.fresh()
 	if g.chance(60) {
-		g.line("%s = for %s in (%s to %s, step %s) : tile<i32> iter_values(%s = %s) -> (token) {", g.fresh(), t, g.block.name, x.tiles, x.step, stored, x.token)
-		g.scope(func() { g.line("continue %s : token", g.tile(x, t, stored)) })
+		g.emit("%s = for %s in (%s to %s, step %s) : tile<i32> iter_values(%s = %s) -> (token) {", g.fresh(), t, g.block.name, x.tiles, x.step, stored, x.token)
+		g.scope(func() { g.emit("continue %s : token", g.tile(x, t, stored)) })
 	} else {
-		g.line("%s:2 = loop iter_values(%s = %s, %s = %s) : tile<i32>, token -> tile<i32>, token {", g.fresh(), t, g.block.name, stored, x.token)
+		g.emit("%s:2 = loop iter_values(%s = %s, %s = %s) : tile<i32>, token -> tile<i32>, token {", g.fresh(), t, g.block.name, stored, x.token)
 		g.scope(func() {
 			more := g.define(scalar("i1"), "cmpi less_than %s, %s, signed : tile<i32> -> tile<i1>", t, x.tiles)
-			g.line("if %s {\n      yield\n    } else {\n      break %s, %s : tile<i32>, token\n    }", more.name, t, stored)
+			g.emit("if %s {\n      yield\n    } else {\n      break %s, %s : tile<i32>, token\n    }", more.name, t, stored)
 			done := g.tile(x, t, stored)
-			g.line("continue %s, %s : tile<i32>, token", g.define(s, "addi %s, %s : %s", t, x.step, s).name, done)
+			g.emit("continue %s, %s : tile<i32>, token", g.define(s, "addi %s, %s : %s", t, x.step, s).name, done)
 		})
 	}
-	g.line("}")
+	g.emit("}")
 }
 
 // tile computes a tile and stores it after another one; it gives the token of that.
@@ -75,24 +75,24 @@ func (g *generator) tile(x *shared, t, stored string) (done string) {
 		after = stored
 	}
 	total, i, acc := g.fresh(), g.fresh(), g.fresh()
-	g.line("%s = for %s in (%s to %s, step %s) : tile<i32> iter_values(%s = %s) -> (%s) {", total, i, x.zero, x.depth, x.one, acc, x.none, sum)
+	g.emit("%s = for %s in (%s to %s, step %s) : tile<i32> iter_values(%s = %s) -> (%s) {", total, i, x.zero, x.depth, x.one, acc, x.none, sum)
 	g.scope(func() {
 		a, b := g.readPart(x.left, row, i, after), g.readPart(x.right, i, column, after)
 		if a.elem != x.elem {
 			a, b = g.convert(a, x.elem), g.convert(b, x.elem)
 		}
-		g.line("continue %s : %s", g.addProduct(a, b, acc, sum).name, sum)
+		g.emit("continue %s : %s", g.addProduct(a, b, acc, sum).name, sum)
 	})
-	g.line("}")
+	g.emit("}")
 	done = g.fresh()
-	g.line("%s = store_view_tko weak %s, %s[%s, %s] token=%s : %s, %s, tile<i32> -> token", done, total, x.out.at, row, column, stored, sum, x.out.kind)
+	g.emit("%s = store_view_tko weak %s, %s[%s, %s] token=%s : %s, %s, tile<i32> -> token", done, total, x.out.at, row, column, stored, sum, x.out.kind)
 	return done
 }
 
 // readPart reads a tile of a view, after a token.
-func (g *generator) readPart(x *matrix, row, column, after string) val {
-	v := val{name: g.fresh(), typ: x.tile}
-	g.line("%s, %s = load_view_tko weak %s[%s, %s] token=%s : %s, tile<i32> -> %s, token", v.name, g.fresh(), x.at, row, column, after, x.kind, x.tile)
+func (g *generator) readPart(x *matrix, row, column, after string) value {
+	v := value{name: g.fresh(), typ: x.tile}
+	g.emit("%s, %s = load_view_tko weak %s[%s, %s] token=%s : %s, tile<i32> -> %s, token", v.name, g.fresh(), x.at, row, column, after, x.kind, x.tile)
 	return v
 }
 
@@ -108,6 +108,6 @@ func (g *generator) part(buffer string, tile typ, shape []int, padding string) *
 	view, vt := g.tensorView(buffer, tile.elem, shape, []int{stride, 1}, true)
 	x := &matrix{tile: tile, at: g.fresh()}
 	x.kind = fmt.Sprintf("partition_view<tile=(%s)%s, %s>", strings.TrimSuffix(dims(tile.shape), "x"), padding, vt)
-	g.line("%s = make_partition_view %s : %s", x.at, view, x.kind)
+	g.emit("%s = make_partition_view %s : %s", x.at, view, x.kind)
 	return x
 }

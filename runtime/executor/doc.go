@@ -2,7 +2,7 @@
 //
 //	bytecode, text or PTX --Load, LoadPTX--> Program --Launch(kernel, grid, parameters, memory)--> Report, or a *Fault
 //
-// A Program holds the module ready for one engine: the interpreter of cuda_tile (runtime/interp), or our PTX in the emulator (runtime/emu). Memory is
-// given as regions: bytes of the caller and the address by which the kernel knows them; nothing is copied, and what lies between regions is
-// out of bounds. What the kernel does wrong is a Fault with its place in the source, the tile block and the address.
+// A Program holds the module prepared for one engine: the interpreter of cuda_tile (runtime/interp), or our PTX in the emulator (runtime/emu). Memory is
+// given as regions: bytes of the caller and the address at which the kernel sees them. Nothing is copied, and what lies between regions is
+// out of bounds. What the kernel does wrong is a Fault with its source location, the tile block and the address.
 package executor

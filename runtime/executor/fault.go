@@ -55,6 +55,7 @@ func (f *Fault) Error() string {
 
 // interpKinds and emuKinds name what the engines find by one word for both; other kinds have the engine's.
 var (
+	// interpKinds and emuKinds give what both engines find one name; other kinds keep the engine's.
 	interpKinds = map[interp.Kind]string{interp.UndefUse: "undefined", interp.Undefined: "undefined behaviour", interp.AssertFailed: "assertion"}
 	emuKinds    = map[emu.Kind]string{emu.Undefined: "undefined", emu.SameValueRace: "race", emu.Trap: "assertion"}
 )
@@ -67,13 +68,13 @@ func (p *Program) interpFault(r *interp.Report, k Kernel, l *Launch) *Fault {
 	}
 	f.locate(l)
 	if r.Kind == interp.AssertFailed && l.Stdout != nil {
-		io.WriteString(l.Stdout, f.printed())
+		io.WriteString(l.Stdout, f.assertionLine())
 	}
 	return f
 }
 
-// printed is what compiled code prints of an assertion that fails.
-func (f *Fault) printed() string {
+// assertionLine is what compiled code prints when an assertion fails.
+func (f *Fault) assertionLine() string {
 	at := Place{}
 	if len(f.Places) > 0 {
 		at = f.Places[0]
@@ -82,22 +83,22 @@ func (f *Fault) printed() string {
 	return fmt.Sprintf("%s:%d: tile block: %s, position: %s: %s\n", at.File, at.Line, list(fmt.Sprint(f.Block)), list(fmt.Sprint(f.Element)), f.Message)
 }
 
-// lastLine hands on what is printed and remembers the last line.
-type lastLine struct {
-	to   io.Writer
+// lastLineWriter passes output on and remembers its last line.
+type lastLineWriter struct {
+	out  io.Writer
 	last string
 }
 
-func (w *lastLine) Write(b []byte) (int, error) {
+func (w *lastLineWriter) Write(b []byte) (int, error) {
 	w.last = strings.TrimSuffix(string(b), "\n")
-	if w.to == nil {
+	if w.out == nil {
 		return len(b), nil
 	}
-	return w.to.Write(b)
+	return w.out.Write(b)
 }
 
-// asserted is the message of an assertion that has failed, from what compiled code has printed; otherwise where it has printed none.
-func (w *lastLine) asserted(otherwise string) string {
+// assertionMessage is the message of a failed assertion, from what compiled code has printed; otherwise, if it has printed none.
+func (w *lastLineWriter) assertionMessage(otherwise string) string {
 	if _, after, ok := strings.Cut(w.last, ", position: ["); ok {
 		if _, message, ok := strings.Cut(after, "]: "); ok {
 			return message
@@ -107,14 +108,14 @@ func (w *lastLine) asserted(otherwise string) string {
 }
 
 func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {
-	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: p.at(r.Line), Block: p.tileBlock(k, r.CTA), Address: r.Addr, report: p.placed(r)}
+	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: p.sourceOf(r.Line), Block: p.tileBlock(k, r.CTA), Address: r.Addr, report: p.withSourcePlaces(r)}
 	f.Detail = f.report.Error()
 	if kind, ok := emuKinds[r.Kind]; ok {
 		f.Kind = kind
 	}
 	f.locate(l)
 	if o := r.Other; o != nil {
-		f.Other = &Other{Write: o.Write, Places: p.at(o.Line), Block: p.tileBlock(k, o.CTA)}
+		f.Other = &Other{Write: o.Write, Places: p.sourceOf(o.Line), Block: p.tileBlock(k, o.CTA)}
 		this, that, where := "read", "read", "byte "+fmt.Sprint(o.Offset)+" of "+o.Region
 		if strings.HasPrefix(r.Msg, "write") {
 			this = "write"
@@ -132,14 +133,14 @@ func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {
 	return f
 }
 
-// placed is what the emulator says, which names lines of the PTX, with the places of the source where they are known.
-func (p *Program) placed(r *emu.Report) error {
+// withSourcePlaces is the emulator's report, which names lines of the PTX, with the source locations where they are known.
+func (p *Program) withSourcePlaces(r *emu.Report) error {
 	var err error = r
-	if at := p.at(r.Line); at != nil {
+	if at := p.sourceOf(r.Line); at != nil {
 		err = fmt.Errorf("%v: %w", at[0], r)
 	}
 	if r.Other != nil {
-		if at := p.at(r.Other.Line); at != nil {
+		if at := p.sourceOf(r.Other.Line); at != nil {
 			err = fmt.Errorf("%w\n  the earlier access is that of %v", err, at[0])
 		}
 	}
@@ -148,14 +149,14 @@ func (p *Program) placed(r *emu.Report) error {
 
 // tileBlock is the tile block that a CTA belongs to.
 func (p *Program) tileBlock(k Kernel, cta [3]int) [3]int {
-	per := p.launch[k.Name].blocks
+	per := p.shapes[k.Name].ctasPerTileBlock
 	for i := range cta {
 		cta[i] /= max(per[i], 1)
 	}
 	return cta
 }
 
-// locate finds the region of the address: the one that holds it, or the nearest.
+// locate finds the region of the address: the one that contains it, or the nearest.
 func (f *Fault) locate(l *Launch) {
 	if f.Address == 0 {
 		return

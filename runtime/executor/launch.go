@@ -12,8 +12,8 @@ import (
 	"tileiras/runtime/interp"
 )
 
-// Region is memory of the caller: Data, which the kernel knows by an address and may read and write until the launch has ended. The address of
-// Go memory or of memory of C will do, and so will any number that the kernel gets as a pointer.
+// Region is memory of the caller: Data, which the kernel sees at an address and may read and write until the launch has ended. The address may be
+// that of Go or C memory, or any other number that the kernel gets as a pointer.
 type Region struct {
 	Name    string // for messages
 	Address uint64
@@ -31,7 +31,7 @@ type Launch struct {
 	Done   *atomic.Int64 // counts tile blocks that have ended while it runs, if not nil; not on the emulator where a tile block is a cluster
 }
 
-// Report is what a launch that went well tells.
+// Report is the result of a launch without a fault.
 type Report struct {
 	Blocks     int64     // tile blocks
 	Operations int64     // of Tile IR, on the interpreter
@@ -75,15 +75,15 @@ func (p *Program) interpret(ctx context.Context, k Kernel, l *Launch) (*Report, 
 	for i, r := range l.Memory {
 		mappings[i] = interp.Mapping{Name: r.Name, Address: r.Address, Data: r.Data}
 	}
-	if err := p.imem.Map(mappings); err != nil {
+	if err := p.interpMemory.Map(mappings); err != nil {
 		return nil, err
 	}
-	defer p.imem.Map(nil) // the program does not keep memory of the caller alive
+	defer p.interpMemory.Map(nil) // the program does not keep memory of the caller alive
 	args := make([]uint64, len(k.Params))
 	for i, q := range k.Params {
 		args[i] = q.value(bits(l.Params[i][:q.Size]))
 	}
-	res, err := p.interp.Run(ctx, k.Name, p.imem, args, interp.Options{Grid: l.Grid, Stdout: l.Stdout, ZeroPadding: p.opts.ZeroPadding,
+	res, err := p.interp.Run(ctx, k.Name, p.interpMemory, args, interp.Options{Grid: l.Grid, Stdout: l.Stdout, ZeroPadding: p.opts.ZeroPadding,
 		AnyUndefined: p.opts.Checks.NoUndefined, AnyUnusedStride: !p.opts.Strict, Strict: p.opts.Strict, Workers: p.opts.Workers, Done: l.Done})
 	var r *interp.Report
 	switch {
@@ -102,27 +102,27 @@ func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, er
 	for i, r := range l.Memory {
 		mappings[i] = emu.Mapping{Name: r.Name, Address: r.Address, Data: r.Data, Undef: r.Undef}
 	}
-	if err := p.emem.Map(mappings); err != nil {
+	if err := p.emuMemory.Map(mappings); err != nil {
 		return nil, err
 	}
-	defer p.emem.Map(nil)
-	s := p.launch[k.Name]
-	printed := &lastLine{to: l.Stdout}
+	defer p.emuMemory.Map(nil)
+	s := p.shapes[k.Name]
+	printed := &lastLineWriter{out: l.Stdout}
 	o := emu.Options{Block: s.block, Cluster: s.cluster, DynShared: s.shared, Seed: 1, Schedule: p.opts.Schedule, Stdout: printed,
 		Foreign: p.opts.Foreign, NoteEqualStores: p.opts.EqualStores, Stats: p.opts.Stats,
 		Checks: emu.Checks{NoRaces: p.opts.Checks.NoRaces, NoUndefined: p.opts.Checks.NoUndefined, NoAlignment: p.opts.Checks.NoAlignment}}
 	o.Workers = p.opts.Workers
-	if s.blocks[0]*s.blocks[1]*s.blocks[2] <= 1 {
+	if s.ctasPerTileBlock[0]*s.ctasPerTileBlock[1]*s.ctasPerTileBlock[2] <= 1 {
 		o.Done = l.Done
 	}
 	for i := range o.Grid {
-		o.Grid[i] = l.Grid[i] * max(s.blocks[i], 1)
+		o.Grid[i] = l.Grid[i] * max(s.ctasPerTileBlock[i], 1)
 	}
 	args := make([]emu.Arg, len(k.Params))
 	for i, q := range k.Params {
 		args[i] = l.Params[i][:q.Size]
 	}
-	res, err := p.ptx.Run(ctx, k.Name, p.emem, args, o)
+	res, err := p.ptx.Run(ctx, k.Name, p.emuMemory, args, o)
 	var r *emu.Report
 	switch {
 	case ctx.Err() != nil && err != nil:
@@ -130,7 +130,7 @@ func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, er
 	case errors.As(err, &r):
 		f := p.emuFault(r, k, l)
 		if r.Kind == emu.Trap {
-			f.Message = printed.asserted(f.Message)
+			f.Message = printed.assertionMessage(f.Message)
 		}
 		return nil, f
 	case err != nil:
@@ -139,7 +139,7 @@ func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, er
 	out := &Report{Blocks: int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2]), Stats: res.Stats}
 	for _, n := range res.Notes {
 		note := n.Summary()
-		if at := p.at(n.Line); at != nil {
+		if at := p.sourceOf(n.Line); at != nil {
 			note = at[0].String() + ": " + note
 		}
 		out.Notes = append(out.Notes, note)

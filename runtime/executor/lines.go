@@ -58,18 +58,18 @@ func sourceLines(ptx string) []Place {
 	return out
 }
 
-// at is the place in the source of a line of the PTX.
-func (p *Program) at(line int) []Place {
-	if line <= 0 || line >= len(p.lines) || p.lines[line].File == "" {
+// sourceOf is the source location of a line of the PTX.
+func (p *Program) sourceOf(line int) []Place {
+	if line <= 0 || line >= len(p.sourceOfLine) || p.sourceOfLine[line].File == "" {
 		return nil
 	}
-	return []Place{p.lines[line]}
+	return []Place{p.sourceOfLine[line]}
 }
 
-// maxPlaces bounds how many call sites of a location are told.
+// maxPlaces bounds how many call sites of a location are reported.
 const maxPlaces = 32
 
-// placesOf gives the places that a location stands for, the innermost first and after it who called.
+// placesOf lists the source locations of an operation, the innermost first and then its callers.
 func placesOf(l ir.Location) (out []Place) {
 	for range maxPlaces {
 		c, ok := l.(*ir.CallSiteLoc)

@@ -23,7 +23,7 @@ const (
 	Emulator    Engine = "emu"    // compiled to PTX, on the PTX emulator
 )
 
-// Options say how a program is made and watched.
+// Options say how a program is compiled, run and checked.
 type Options struct {
 	Name   string // of the source, in messages; "" is "kernel"
 	Engine Engine // "" is Interpreter
@@ -36,12 +36,12 @@ type Options struct {
 	// Strict reports, on the interpreter, values that another correct implementation may round otherwise where they reach anything but float arithmetic
 	// and stores, and false promises about strides that no address depends on.
 	Strict bool
-	// Workers is how many tile blocks may run at once where that cannot be seen but in a race: 0 is one.
+	// Workers is how many tile blocks may run in parallel if only a race could show it: 0 is one.
 	Workers  int
 	Schedule emu.Schedule // in which order the emulator interleaves warps
 	// EqualStores makes notes, not faults, of unordered stores of equal values, as a program that scatters to duplicate indices has them.
 	EqualStores bool
-	// Foreign is for PTX of other compilers, which may rely on lanes of a warp running in step.
+	// Foreign is for PTX of other compilers, which may rely on converged lanes of a warp running in lockstep.
 	Foreign bool
 	Stats   bool // count sectors, bank conflicts and opcodes on the emulator
 	// ReproducerDir is where a fault of the compiler leaves its input; "" writes nothing.
@@ -52,9 +52,9 @@ type Options struct {
 
 // Checks switches checks off; the zero value has all on. Bounds are always checked, to the byte.
 type Checks struct {
-	NoRaces     bool // emulator: accesses that nothing orders
-	NoUndefined bool // undefined values where they matter
-	NoAlignment bool // emulator: addresses that are no multiple of the access
+	NoRaces     bool // emulator: conflicting accesses without a happens-before order
+	NoUndefined bool // undefined values in addresses, conditions and stores
+	NoAlignment bool // emulator: addresses that are no multiple of the access size
 }
 
 // Kernel is an entry of a program.
@@ -79,21 +79,21 @@ type Program struct {
 	opts    Options
 	kernels []Kernel
 
-	mu     sync.Mutex
-	interp *interp.Program
-	imem   *interp.Memory
-	ptx    *emu.Module
-	emem   *emu.Memory
-	launch map[string]shape // of the kernels in the PTX
-	lines  []Place          // of the source, by line of the PTX; empty when the PTX says none
+	mu           sync.Mutex
+	interp       *interp.Program
+	interpMemory *interp.Memory
+	ptx          *emu.Module
+	emuMemory    *emu.Memory
+	shapes       map[string]launchShape // of the kernels in the PTX
+	sourceOfLine []Place                // of the source, by line of the PTX; empty when the PTX says none
 }
 
-// shape is how a kernel is launched on the emulator.
-type shape struct {
-	blocks  [3]int // CTAs of a tile block
-	block   [3]int
-	cluster [3]int
-	shared  int // dynamic, bytes
+// launchShape is the launch configuration of a kernel on the emulator.
+type launchShape struct {
+	ctasPerTileBlock [3]int // CTAs of a tile block
+	block            [3]int
+	cluster          [3]int
+	shared           int // dynamic, bytes
 }
 
 // Load reads, verifies and prepares Tile IR, bytecode or text. What is wrong with it is a *driver.Failure; what an engine cannot do wraps
@@ -109,7 +109,7 @@ func Load(ctx context.Context, source []byte, o Options) (*Program, error) {
 	}
 	if !ir.Verify(c, in.Module) { // the driver words what is wrong, as the command does
 		_, err := driver.Compile(ctx, o.Name, source, driver.Options{Emit: driver.EmitCudaTile})
-		return nil, cmpErr(err, errors.New("the module does not verify"))
+		return nil, firstError(err, errors.New("the module does not verify"))
 	}
 	p := &Program{opts: o, kernels: kernelsOf(in.Module)}
 	if o.Engine == Emulator {
@@ -118,11 +118,11 @@ func Load(ctx context.Context, source []byte, o Options) (*Program, error) {
 	if p.interp, err = interp.New(in.Module); err != nil {
 		return nil, err
 	}
-	p.imem = interp.NewHostMemory()
+	p.interpMemory = interp.NewHostMemory()
 	return p, nil
 }
 
-func cmpErr(err, otherwise error) error {
+func firstError(err, otherwise error) error {
 	if err != nil {
 		return err
 	}
@@ -150,13 +150,13 @@ func (o *Options) check() error {
 
 // compile makes the PTX and reads it into the emulator.
 func (p *Program) compile(ctx context.Context, source []byte) error {
-	p.launch = map[string]shape{}
+	p.shapes = map[string]launchShape{}
 	if p.opts.Compile != nil {
 		text, err := p.opts.Compile(ctx, source)
 		if err != nil {
 			return err
 		}
-		return p.parse(text)
+		return p.parsePTX(text)
 	}
 	res, err := driver.Compile(ctx, p.opts.Name, source, driver.Options{GPU: p.opts.GPU, Code: driver.Code{Opt: p.opts.Opt, LineInfo: true}, Emit: driver.EmitPTX,
 		ReproducerDir: p.opts.ReproducerDir})
@@ -164,18 +164,18 @@ func (p *Program) compile(ctx context.Context, source []byte) error {
 		return err
 	}
 	for _, k := range res.Metadata.Kernels {
-		p.launch[k.Name] = shape{blocks: k.Blocks, block: k.Block, cluster: k.Cluster, shared: k.Dynamic}
+		p.shapes[k.Name] = launchShape{ctasPerTileBlock: k.Blocks, block: k.Block, cluster: k.Cluster, shared: k.Dynamic}
 	}
 	text := string(res.Output)
-	p.lines = sourceLines(text)
-	return p.parse(text)
+	p.sourceOfLine = sourceLines(text)
+	return p.parsePTX(text)
 }
 
-func (p *Program) parse(text string) (err error) {
+func (p *Program) parsePTX(text string) (err error) {
 	if p.ptx, err = emu.Parse(p.opts.Name, text); err != nil {
 		return err
 	}
-	p.emem = emu.NewHostMemory()
+	p.emuMemory = emu.NewHostMemory()
 	return nil
 }
 
@@ -185,8 +185,8 @@ func LoadPTX(text string, block, cluster [3]int, shared int, o Options) (*Progra
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p := &Program{opts: o, launch: map[string]shape{}, lines: sourceLines(text)}
-	if err := p.parse(text); err != nil {
+	p := &Program{opts: o, shapes: map[string]launchShape{}, sourceOfLine: sourceLines(text)}
+	if err := p.parsePTX(text); err != nil {
 		return nil, err
 	}
 	for _, name := range p.ptx.Entries() {
@@ -195,7 +195,7 @@ func LoadPTX(text string, block, cluster [3]int, shared int, o Options) (*Progra
 			k.Params = append(k.Params, Param{Type: fmt.Sprintf("%d bytes", q.Size), Size: q.Size})
 		}
 		p.kernels = append(p.kernels, k)
-		p.launch[name] = shape{blocks: [3]int{1, 1, 1}, block: block, cluster: cluster, shared: shared}
+		p.shapes[name] = launchShape{ctasPerTileBlock: [3]int{1, 1, 1}, block: block, cluster: cluster, shared: shared}
 	}
 	return p, nil
 }

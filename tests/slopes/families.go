@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// family is a kind of program that can be made as long as one likes.
+// family is a kind of program that can be generated in any size.
 type family struct {
 	name string
 	// text makes a module of size n, cuda_tile text.
 	text func(n int) string
 }
 
-// biggest sizes of families of which each thing is much code, so that a megabyte of text is no measure.
-var biggest = map[string]int{"loops over products of loads": 300, "loops of attention": 300}
+// maxSizes are limits for families of which each element is much code, so that a megabyte of text is no measure.
+var maxSizes = map[string]int{"loops over products of loads": 300, "loops of attention": 300}
 
 // body is a module with one kernel of these lines.
 func body(lines string) string {
@@ -40,8 +40,8 @@ func repeat(n int, f func(i int) string) string {
 	return b.String()
 }
 
-// put makes lines with a number: every $ is i, every $- is i-1.
-func put(lines string, i int) string {
+// numbered fills a number into lines: every $ is i, every $- is i-1.
+func numbered(lines string, i int) string {
 	return strings.NewReplacer("$-", fmt.Sprint(i-1), "$", fmt.Sprint(i)).Replace(lines)
 }
 
@@ -55,51 +55,51 @@ const (
 // families lists them: one per thing of which a program may have many.
 var families = []family{
 	{"chain of operations", func(n int) string {
-		return body("%v0 = addf %x, %x : tile<128xf32>\n" + repeat(n-1, func(i int) string { return put("%v$ = addf %v$-, %x : tile<128xf32>", i+1) }) +
+		return body("%v0 = addf %x, %x : tile<128xf32>\n" + repeat(n-1, func(i int) string { return numbered("%v$ = addf %v$-, %x : tile<128xf32>", i+1) }) +
 			fmt.Sprintf("%%end = store_ptr_tko weak %%c, %%v%d : tile<128xptr<f32>>, tile<128xf32> -> token\n", n-1))
 	}},
 	{"scalar operations", func(n int) string {
-		return body("%v0 = addi %n, %n : tile<i32>\n" + repeat(n-1, func(i int) string { return put("%v$ = xori %v$-, %n : tile<i32>", i+1) }) +
+		return body("%v0 = addi %n, %n : tile<i32>\n" + repeat(n-1, func(i int) string { return numbered("%v$ = xori %v$-, %n : tile<i32>", i+1) }) +
 			fmt.Sprintf("%%end = store_ptr_tko weak %%q, %%v%d : tile<ptr<i32>>, tile<i32> -> token\n", n-1))
 	}},
 	{"operations of one operand", func(n int) string {
-		return body(repeat(n, func(i int) string { return put("%v$ = addf %x, %x : tile<128xf32>", i) }) + storeX)
+		return body(repeat(n, func(i int) string { return numbered("%v$ = addf %x, %x : tile<128xf32>", i) }) + storeX)
 	}},
 	{"pairs of load and store", func(n int) string {
 		return body("%s0 = join_tokens %t, %t : token\n" + repeat(n, func(i int) string {
-			return put(access+`%l$, %t$ = load_ptr_tko weak %p$ token=%s$- : tile<128xptr<f32>> -> tile<128xf32>, token
+			return numbered(access+`%l$, %t$ = load_ptr_tko weak %p$ token=%s$- : tile<128xptr<f32>> -> tile<128xf32>, token
 %s$ = store_ptr_tko weak %p$, %l$ token=%t$ : tile<128xptr<f32>>, tile<128xf32> -> token`, i+1)
 		}))
 	}},
 	{"loads that one token joins", func(n int) string {
 		tokens := strings.TrimSuffix(strings.ReplaceAll(repeat(n, func(i int) string { return fmt.Sprintf("%%t%d, ", i) }), "\n", ""), ", ")
 		return body(repeat(n, func(i int) string {
-			return put(access+"%l$, %t$ = load_ptr_tko weak %p$ token=%t : tile<128xptr<f32>> -> tile<128xf32>, token", i)
+			return numbered(access+"%l$, %t$ = load_ptr_tko weak %p$ token=%t : tile<128xptr<f32>> -> tile<128xf32>, token", i)
 		}) + "%all = join_tokens " + tokens + " : token\n%end = store_ptr_tko weak %c, %x token=%all : tile<128xptr<f32>>, tile<128xf32> -> token\n")
 	}},
 	{"chain of tokens of loads", func(n int) string {
 		return body("%t0 = join_tokens %t, %t : token\n" + repeat(n, func(i int) string {
-			return put(access+"%l$, %t$ = load_ptr_tko weak %p$ token=%t$- : tile<128xptr<f32>> -> tile<128xf32>, token", i+1)
+			return numbered(access+"%l$, %t$ = load_ptr_tko weak %p$ token=%t$- : tile<128xptr<f32>> -> tile<128xf32>, token", i+1)
 		}) + fmt.Sprintf("%%end = store_ptr_tko weak %%c, %%x token=%%t%d : tile<128xptr<f32>>, tile<128xf32> -> token\n", n))
 	}},
 	{"entries", func(n int) string {
 		return "cuda_tile.module @m {\n" + repeat(n, func(i int) string {
-			return put("entry @k$(%p: tile<ptr<i32>>) {\n%o = constant <i32: $> : tile<i32>\n%t = store_ptr_tko weak %p, %o : tile<ptr<i32>>, tile<i32> -> token\nreturn\n}", i)
+			return numbered("entry @k$(%p: tile<ptr<i32>>) {\n%o = constant <i32: $> : tile<i32>\n%t = store_ptr_tko weak %p, %o : tile<ptr<i32>>, tile<i32> -> token\nreturn\n}", i)
 		}) + "}\n"
 	}},
 	{"globals", func(n int) string {
 		return "cuda_tile.module @m {\n" + repeat(n, func(i int) string {
-			return put("global @g$ <i32: [1, 2, 3, $]> : tile<4xi32>", i)
+			return numbered("global @g$ <i32: [1, 2, 3, $]> : tile<4xi32>", i)
 		}) + "entry @k(%p: tile<ptr<i32>>) {\n%g = get_global @g0 : tile<ptr<i32>>\n%v, %t = load_ptr_tko weak %g : tile<ptr<i32>> -> tile<i32>, token\n" +
 			"%e = store_ptr_tko weak %p, %v : tile<ptr<i32>>, tile<i32> -> token\nreturn\n}\n}\n"
 	}},
 	{"parameters", func(n int) string {
-		return "cuda_tile.module @m {\nentry @k(%p: tile<ptr<i32>>" + strings.ReplaceAll(repeat(n, func(i int) string { return put(", %a$: tile<i32>", i) }), "\n", "") +
+		return "cuda_tile.module @m {\nentry @k(%p: tile<ptr<i32>>" + strings.ReplaceAll(repeat(n, func(i int) string { return numbered(", %a$: tile<i32>", i) }), "\n", "") +
 			") {\n%t = store_ptr_tko weak %p, %a0 : tile<ptr<i32>>, tile<i32> -> token\nreturn\n}\n}\n"
 	}},
 	{"loops one after another", func(n int) string {
 		return body("%l0 = addf %x, %x : tile<128xf32>\n" + repeat(n, func(i int) string {
-			return put(`%l$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %l$-) -> (tile<128xf32>) {
+			return numbered(`%l$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %l$-) -> (tile<128xf32>) {
 %b$ = addf %a$, %x : tile<128xf32>
 continue %b$ : tile<128xf32>
 }`, i+1)
@@ -107,14 +107,14 @@ continue %b$ : tile<128xf32>
 	}},
 	{"loops in loops", func(n int) string {
 		return body("%a0 = addf %x, %x : tile<128xf32>\n" + repeat(n, func(i int) string {
-			return put("%l$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %a$-) -> (tile<128xf32>) {", i+1)
+			return numbered("%l$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %a$-) -> (tile<128xf32>) {", i+1)
 		}) + fmt.Sprintf("continue %%a%d : tile<128xf32>\n}\n", n) + repeat(n-1, func(i int) string {
 			return fmt.Sprintf("continue %%l%d : tile<128xf32>\n}", n-i)
 		}) + "%end = store_ptr_tko weak %c, %l1 : tile<128xptr<f32>>, tile<128xf32> -> token\n")
 	}},
 	{"loops in loops with accesses", func(n int) string {
 		return body("%s0 = join_tokens %t, %t : token\n" + repeat(n, func(i int) string {
-			return put("%L$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%tt$ = %s$-) -> (token) {\n"+access+
+			return numbered("%L$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%tt$ = %s$-) -> (token) {\n"+access+
 				`%l$, %t$ = load_ptr_tko weak %p$ token=%tt$ : tile<128xptr<f32>> -> tile<128xf32>, token
 %s$ = store_ptr_tko weak %p$, %l$ token=%t$ : tile<128xptr<f32>>, tile<128xf32> -> token`, i+1)
 		}) + fmt.Sprintf("continue %%s%d : token\n}\n", n) + repeat(n-1, func(i int) string { return fmt.Sprintf("continue %%L%d : token\n}", n-i) }))
@@ -139,7 +139,7 @@ continue %b$ : tile<128xf32>
 	}},
 	{"ifs one after another", func(n int) string {
 		return body("%v0 = addi %n, %n : tile<i32>\n" + repeat(n, func(i int) string {
-			return put(`%v$ = if %cond -> (tile<i32>) {
+			return numbered(`%v$ = if %cond -> (tile<i32>) {
 %w$ = addi %v$-, %n : tile<i32>
 %u$ = store_ptr_tko weak %q, %w$ : tile<ptr<i32>>, tile<i32> -> token
 yield %w$ : tile<i32>
@@ -150,12 +150,12 @@ yield %v$- : tile<i32>
 	}},
 	{"ifs in ifs", func(n int) string {
 		return body(repeat(n, func(i int) string {
-			return put("%k$ = constant <i32: $> : tile<i32>\n%b$ = cmpi equal %n, %k$, signed : tile<i32> -> tile<i1>\nif %b$ {\n%s$ = store_ptr_tko weak %q, %n : tile<ptr<i32>>, tile<i32> -> token", i+1)
+			return numbered("%k$ = constant <i32: $> : tile<i32>\n%b$ = cmpi equal %n, %k$, signed : tile<i32> -> tile<i1>\nif %b$ {\n%s$ = store_ptr_tko weak %q, %n : tile<ptr<i32>>, tile<i32> -> token", i+1)
 		}) + strings.Repeat("}\n", n))
 	}},
 	{"breaks", func(n int) string {
 		return body("loop {\n" + repeat(n, func(i int) string {
-			return put(`%k$ = constant <i32: $> : tile<i32>
+			return numbered(`%k$ = constant <i32: $> : tile<i32>
 %b$ = cmpi equal %n, %k$, signed : tile<i32> -> tile<i1>
 if %b$ {
 %s$ = store_ptr_tko weak %q, %k$ : tile<ptr<i32>>, tile<i32> -> token
@@ -165,51 +165,51 @@ break
 	}},
 	{"scalar constants", func(n int) string {
 		return body("%v0 = addi %n, %n : tile<i32>\n" + repeat(n, func(i int) string {
-			return put("%k$ = constant <i32: 7$> : tile<i32>\n%w$ = muli %v$-, %k$ : tile<i32>\n%v$ = addi %w$, %k$ : tile<i32>", i+1)
+			return numbered("%k$ = constant <i32: 7$> : tile<i32>\n%w$ = muli %v$-, %k$ : tile<i32>\n%v$ = addi %w$, %k$ : tile<i32>", i+1)
 		}) + fmt.Sprintf("%%end = store_ptr_tko weak %%q, %%v%d : tile<ptr<i32>>, tile<i32> -> token\n", n))
 	}},
 	{"elements of a constant", func(n int) string {
 		n = powerOfTwo(n)
 		return body(fmt.Sprintf("%%k = constant <i32: [%s]> : tile<%dxi32>\n", strings.TrimSuffix(strings.ReplaceAll(repeat(n, func(i int) string { return fmt.Sprint(i*7%1000, ",") }), "\n", ""), ","), n) +
-			onPointers("%q", "i32", n, "%k"))
+			storeThroughPointers("%q", "i32", n, "%k"))
 	}},
 	{"elements of a tile", func(n int) string {
 		n = powerOfTwo(n)
-		return body(fmt.Sprintf("%%k = iota : tile<%dxi32>\n%%k2 = muli %%k, %%k : tile<%dxi32>\n", n, n) + onPointers("%q", "i32", n, "%k2"))
+		return body(fmt.Sprintf("%%k = iota : tile<%dxi32>\n%%k2 = muli %%k, %%k : tile<%dxi32>\n", n, n) + storeThroughPointers("%q", "i32", n, "%k2"))
 	}},
 	{"operations on a big tile", func(n int) string {
 		const tile = "tile<65536xi32>"
-		return body("%v0 = iota : " + tile + "\n" + repeat(n, func(i int) string { return put("%v$ = muli %v$-, %v$- : "+tile, i+1) }) +
-			onPointers("%q", "i32", 65536, fmt.Sprintf("%%v%d", n)))
+		return body("%v0 = iota : " + tile + "\n" + repeat(n, func(i int) string { return numbered("%v$ = muli %v$-, %v$- : "+tile, i+1) }) +
+			storeThroughPointers("%q", "i32", 65536, fmt.Sprintf("%%v%d", n)))
 	}},
 	{"reductions of a big tile", func(n int) string {
 		return body("%v0 = iota : tile<65536xi32>\n" + repeat(n, func(i int) string {
-			return put("%v$ = muli %v$-, %v0 : tile<65536xi32>\n"+sum("%r$", "%v$", "65536xi32")+`%k$ = constant <i32: $> : tile<i32>
+			return numbered("%v$ = muli %v$-, %v0 : tile<65536xi32>\n"+sum("%r$", "%v$", "65536xi32")+`%k$ = constant <i32: $> : tile<i32>
 %p$ = offset %q, %k$ : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
 %s$ = store_ptr_tko weak %p$, %r$ : tile<ptr<i32>>, tile<i32> -> token`, i+1)
 		}))
 	}},
 	{"reductions", func(n int) string {
 		return body("%v0 = iota : tile<128xi32>\n" + repeat(n, func(i int) string {
-			return put(sum("%r$", "%v$-", "128xi32")+"%e$ = reshape %r$ : tile<i32> -> tile<1xi32>\n%f$ = broadcast %e$ : tile<1xi32> -> tile<128xi32>\n%v$ = addi %v$-, %f$ : tile<128xi32>", i+1)
-		}) + onPointers("%q", "i32", 128, fmt.Sprintf("%%v%d", n)))
+			return numbered(sum("%r$", "%v$-", "128xi32")+"%e$ = reshape %r$ : tile<i32> -> tile<1xi32>\n%f$ = broadcast %e$ : tile<1xi32> -> tile<128xi32>\n%v$ = addi %v$-, %f$ : tile<128xi32>", i+1)
+		}) + storeThroughPointers("%q", "i32", 128, fmt.Sprintf("%%v%d", n)))
 	}},
 	{"transposed tiles", func(n int) string {
 		return body("%v0 = reshape %x : tile<128xf32> -> tile<16x8xf32>\n" + repeat(n, func(i int) string {
-			return put("%a$ = permute %v$- [1, 0] : tile<16x8xf32> -> tile<8x16xf32>\n%b$ = reshape %a$ : tile<8x16xf32> -> tile<16x8xf32>\n%v$ = addf %b$, %v$- : tile<16x8xf32>", i+1)
+			return numbered("%a$ = permute %v$- [1, 0] : tile<16x8xf32> -> tile<8x16xf32>\n%b$ = reshape %a$ : tile<8x16xf32> -> tile<16x8xf32>\n%v$ = addf %b$, %v$- : tile<16x8xf32>", i+1)
 		}) + fmt.Sprintf("%%e = reshape %%v%d : tile<16x8xf32> -> tile<128xf32>\n%%end = store_ptr_tko weak %%c, %%e : tile<128xptr<f32>>, tile<128xf32> -> token\n", n))
 	}},
 	{"products", func(n int) string {
-		return body(onView("16x16") + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n%h = ftof %m : tile<16x16xf32> -> tile<16x16xf16>\n" + repeat(n, func(i int) string {
-			return put(`%v$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %v$-) -> (tile<16x16xf32>) {
+		return body(loadThroughView("16x16") + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n%h = ftof %m : tile<16x16xf32> -> tile<16x16xf16>\n" + repeat(n, func(i int) string {
+			return numbered(`%v$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %v$-) -> (tile<16x16xf32>) {
 %d$ = mmaf %h, %h, %a$ : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>
 continue %d$ : tile<16x16xf32>
 }`, i+1)
 		}) + fmt.Sprintf("%%end = store_view_tko weak %%v%d, %%s[%%z, %%z] : tile<16x16xf32>, partition_view<tile=(16x16), tensor_view<16x16xf32, strides=[16,1]>>, tile<i32> -> token\n", n))
 	}},
 	{"chain of products", func(n int) string {
-		return body(onView("16x16") + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n%h = ftof %m : tile<16x16xf32> -> tile<16x16xf16>\n" + repeat(n, func(i int) string {
-			return put("%v$ = mmaf %h, %h, %v$- : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>", i+1)
+		return body(loadThroughView("16x16") + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n%h = ftof %m : tile<16x16xf32> -> tile<16x16xf16>\n" + repeat(n, func(i int) string {
+			return numbered("%v$ = mmaf %h, %h, %v$- : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>", i+1)
 		}) + fmt.Sprintf("%%end = store_view_tko weak %%v%d, %%s[%%z, %%z] : tile<16x16xf32>, partition_view<tile=(16x16), tensor_view<16x16xf32, strides=[16,1]>>, tile<i32> -> token\n", n))
 	}},
 	{"products of one left factor", func(n int) string {
@@ -220,13 +220,13 @@ continue %d$ : tile<16x16xf32>
 	}},
 	{"products of one factor, stored", func(n int) string {
 		return body(halfFactor + blocks + repeat(n, func(i int) string {
-			return put("%k$ = constant <i32: $> : tile<i32>\n%b$, %bt$ = load_view_tko weak %hb[%k$, %z] : "+halfBlock+", tile<i32> -> tile<16x16xf16>, token\n"+
+			return numbered("%k$ = constant <i32: $> : tile<i32>\n%b$, %bt$ = load_view_tko weak %hb[%k$, %z] : "+halfBlock+", tile<i32> -> tile<16x16xf16>, token\n"+
 				"%v$ = mmaf %h, %b$, %v : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>\n%s$ = store_view_tko weak %v$, %ob[%k$, %z] : tile<16x16xf32>, "+block+", tile<i32> -> token", i)
 		}))
 	}},
 	{"loops over products of loads", func(n int) string {
 		return body(blocks + repeat(n, func(i int) string {
-			return put(`%k$ = constant <i32: $> : tile<i32>
+			return numbered(`%k$ = constant <i32: $> : tile<i32>
 %v$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %v) -> (tile<16x16xf32>) {
 %x$, %xt$ = load_view_tko weak %hb[%j$, %z] : `+halfBlock+`, tile<i32> -> tile<16x16xf16>, token
 %y$, %yt$ = load_view_tko weak %hb[%k$, %z] : `+halfBlock+`, tile<i32> -> tile<16x16xf16>, token
@@ -238,7 +238,7 @@ continue %d$ : tile<16x16xf32>
 	}},
 	{"loops of attention", func(n int) string {
 		return body(blocks + halfFactor + repeat(n, func(i int) string {
-			return put(`%k$ = constant <i32: $> : tile<i32>
+			return numbered(`%k$ = constant <i32: $> : tile<i32>
 %v$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %v) -> (tile<16x16xf32>) {
 %x$, %xt$ = load_view_tko weak %hb[%j$, %z] : `+halfBlock+`, tile<i32> -> tile<16x16xf16>, token
 %y$, %yt$ = load_view_tko weak %hb[%k$, %j$] : `+halfBlock+`, tile<i32> -> tile<16x16xf16>, token
@@ -253,13 +253,13 @@ continue %g$ : tile<16x16xf32>
 	}},
 	{"transposed blocks", func(n int) string {
 		return body(blocks + repeat(n, func(i int) string {
-			return put("%k$ = constant <i32: $> : tile<i32>\n%b$, %bt$ = load_view_tko weak %ob[%k$, %z] : "+block+", tile<i32> -> tile<16x16xf32>, token\n"+
+			return numbered("%k$ = constant <i32: $> : tile<i32>\n%b$, %bt$ = load_view_tko weak %ob[%k$, %z] : "+block+", tile<i32> -> tile<16x16xf32>, token\n"+
 				"%r$ = permute %b$ [1, 0] : tile<16x16xf32> -> tile<16x16xf32>\n%s$ = store_view_tko weak %r$, %ob[%k$, %z] token = %bt$ : tile<16x16xf32>, "+block+", tile<i32> -> token", i)
 		}))
 	}},
 	{"memory of a block", func(n int) string {
 		return body(repeat(n, func(i int) string {
-			return put(`%a$ = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+			return numbered(`%a$ = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
 %s$ = store_ptr_tko weak %a$, %n : tile<ptr<i32>>, tile<i32> -> token
 %l$, %lt$ = load_ptr_tko weak %a$ token = %s$ : tile<ptr<i32>> -> tile<i32>, token
 %e$ = store_ptr_tko weak %q, %l$ token = %lt$ : tile<ptr<i32>>, tile<i32> -> token`, i)
@@ -268,17 +268,17 @@ continue %g$ : tile<16x16xf32>
 	{"views", func(n int) string {
 		const view = "tensor_view<128xf32, strides=[1]>"
 		return body(repeat(n, func(i int) string {
-			return put("%k$ = constant <i32: $> : tile<i32>\n%w$ = make_tensor_view %p, shape = [128], strides = [1] : "+view+"\n%s$ = make_partition_view %w$ : partition_view<tile=(128), "+view+
+			return numbered("%k$ = constant <i32: $> : tile<i32>\n%w$ = make_tensor_view %p, shape = [128], strides = [1] : "+view+"\n%s$ = make_partition_view %w$ : partition_view<tile=(128), "+view+
 				">\n%y$, %t$ = load_view_tko weak %s$[%k$] : partition_view<tile=(128), "+view+">, tile<i32> -> tile<128xf32>, token\n"+
 				"%u$ = store_view_tko weak %y$, %s$[%n] token = %t$ : tile<128xf32>, partition_view<tile=(128), "+view+">, tile<i32> -> token", i)
 		}))
 	}},
 	{"prints", func(n int) string {
-		return body(repeat(n, func(i int) string { return put("%t$ = print_tko \"%d of $\\n\", %n : tile<i32> -> token", i) }))
+		return body(repeat(n, func(i int) string { return numbered("%t$ = print_tko \"%d of $\\n\", %n : tile<i32> -> token", i) }))
 	}},
 	{"atomics", func(n int) string {
 		return body("%t0 = join_tokens %t, %t : token\n" + repeat(n, func(i int) string {
-			return put("%v$, %t$ = atomic_rmw_tko relaxed device %q, add, %n token=%t$- : tile<ptr<i32>>, tile<i32> -> tile<i32>, token", i+1)
+			return numbered("%v$, %t$ = atomic_rmw_tko relaxed device %q, add, %n token=%t$- : tile<ptr<i32>>, tile<i32> -> tile<i32>, token", i+1)
 		}))
 	}},
 }
@@ -305,8 +305,8 @@ const (
 
 // sharing is a chain of products that share the factor %h, each of the rounded sums of the one before.
 func sharing(product string, n int) string {
-	return body(onView("16x16") + halfFactor + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n" + repeat(n, func(i int) string {
-		return put("%f$ = ftof %v$- : tile<16x16xf32> -> tile<16x16xf16>\n"+product, i+1)
+	return body(loadThroughView("16x16") + halfFactor + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n" + repeat(n, func(i int) string {
+		return numbered("%f$ = ftof %v$- : tile<16x16xf32> -> tile<16x16xf16>\n"+product, i+1)
 	}) + fmt.Sprintf("%%end = store_view_tko weak %%v%d, %%s[%%z, %%z] : tile<16x16xf32>, partition_view<tile=(16x16), tensor_view<16x16xf32, strides=[16,1]>>, tile<i32> -> token\n", n))
 }
 
@@ -324,8 +324,8 @@ func sum(result, tile, shape string) string {
 		result, tile, shape)
 }
 
-// onPointers stores n elements.
-func onPointers(base, elem string, n int, value string) string {
+// storeThroughPointers stores n elements.
+func storeThroughPointers(base, elem string, n int, value string) string {
 	return fmt.Sprintf(`%%ei = iota : tile<%[3]dxi32>
 %%ea = reshape %[1]s : tile<ptr<%[2]s>> -> tile<1xptr<%[2]s>>
 %%eb = broadcast %%ea : tile<1xptr<%[2]s>> -> tile<%[3]dxptr<%[2]s>>
@@ -334,8 +334,8 @@ func onPointers(base, elem string, n int, value string) string {
 `, base, elem, n, value)
 }
 
-// onView loads the tile %m of a 16x16 array through the view %s.
-func onView(shape string) string {
+// loadThroughView loads the tile %m of a 16x16 array through the view %s.
+func loadThroughView(shape string) string {
 	return fmt.Sprintf(`%%w = make_tensor_view %%p, shape = [16, 16], strides = [16, 1] : tensor_view<%[1]sxf32, strides=[16,1]>
 %%s = make_partition_view %%w : partition_view<tile=(%[1]s), tensor_view<%[1]sxf32, strides=[16,1]>>
 %%m, %%mt = load_view_tko weak %%s[%%z, %%z] : partition_view<tile=(%[1]s), tensor_view<%[1]sxf32, strides=[16,1]>>, tile<i32> -> tile<%[1]sxf32>, token
@@ -350,9 +350,9 @@ func carried(n int, init, typ, step, base, ptr string) string {
 	types := join(func(int) string { return typ })
 	return body(join(func(i int) string { return fmt.Sprintf("%%r%d", i) }) + " = for %j in (%z to %n, step %o) : tile<i32> iter_values(" +
 		join(func(i int) string { return fmt.Sprintf("%%a%d = %s", i, init) }) + ") -> (" + types + ") {\n" +
-		repeat(n, func(i int) string { return put(step, i) }) +
+		repeat(n, func(i int) string { return numbered(step, i) }) +
 		"continue " + join(func(i int) string { return fmt.Sprintf("%%v%d", i) }) + " : " + types + "\n}\n" +
 		repeat(n, func(i int) string {
-			return put(fmt.Sprintf("%%s$ = store_ptr_tko weak %s, %%r$ : %s, %s -> token", base, ptr, typ), i)
+			return numbered(fmt.Sprintf("%%s$ = store_ptr_tko weak %s, %%r$ : %s, %s -> token", base, ptr, typ), i)
 		}))
 }

@@ -17,13 +17,13 @@ import (
 
 // A compile that is asked to end does so at its next look at the context. These tests count what lies between looks; they measure no time.
 
-// counting is a context that counts the looks at it by the pass, or the half of the back end, that looks.
-type counting struct {
+// checkCounter is a context that counts how often each pass, or half of the back end, checks it.
+type checkCounter struct {
 	context.Context
-	looks map[string]int
+	checks map[string]int
 }
 
-func (c *counting) Err() error {
+func (c *checkCounter) Err() error {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
 	inner := ""
@@ -31,10 +31,10 @@ func (c *counting) Err() error {
 		f, more := frames.Next()
 		switch {
 		case strings.HasSuffix(f.Function, "passes/pass.(*Manager).step"):
-			c.looks[inner]++
+			c.checks[inner]++
 			return nil
 		case f.Function == nameOf(nvvm.Lower), f.Function == nameOf(ptx.EmitModule):
-			c.looks[f.Function]++
+			c.checks[f.Function]++
 			return nil
 		case !more:
 			return nil
@@ -65,7 +65,7 @@ func TestEveryPassLooksAtItsContext(t *testing.T) {
 			}
 			ops := 0
 			text := f.text(n)
-			c := &counting{context.Background(), map[string]int{}}
+			c := &checkCounter{context.Background(), map[string]int{}}
 			res, err := driver.Compile(c, "k", []byte(text), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitTileAA})
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func TestEveryPassLooksAtItsContext(t *testing.T) {
 			if _, err := driver.Compile(c, "k", []byte(text), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX}); err != nil {
 				t.Fatal(err)
 			}
-			for who, looks := range c.looks { // fills a map: the order cannot matter
+			for who, looks := range c.checks { // fills a map: the order cannot matter
 				best[who] = max(best[who], 1000*looks/(ops/interval))
 			}
 			t.Logf("%s: %d operations", name, ops)
@@ -100,13 +100,13 @@ func TestEveryPassLooksAtItsContext(t *testing.T) {
 	check("emit-ptx", nameOf(ptx.EmitModule))
 }
 
-// weighing is a context that notes the most that is allocated between two looks.
-type weighing struct {
+// allocMeter is a context that records the most that is allocated between two checks.
+type allocMeter struct {
 	context.Context
 	last, most uint64
 }
 
-func (c *weighing) Err() error {
+func (c *allocMeter) Err() error {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	if n := m.Mallocs - c.last; c.last > 0 && n > c.most {
@@ -127,7 +127,7 @@ func TestLittleIsAllocatedBetweenLooks(t *testing.T) {
 		}
 		var most [2]uint64
 		for i, size := range []int{small, times * small} {
-			c := &weighing{Context: context.Background()}
+			c := &allocMeter{Context: context.Background()}
 			if _, err := driver.Compile(c, "k", []byte(f.text(size)), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX}); err != nil {
 				t.Fatalf("%s: %v", f.name, err)
 			}

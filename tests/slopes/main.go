@@ -28,16 +28,16 @@ const (
 	maxText   = 1_000_000
 	maxTime   = 2 * time.Second
 	maxMemory = 512 << 20
-	patience  = 100 * time.Second
+	timeout   = 100 * time.Second
 )
 
-// noise is the time below which a compile measures the start of the process.
-const noise = 40 * time.Millisecond
+// minTime is the time below which a compile measures process start-up.
+const minTime = 40 * time.Millisecond
 
 var sizes = []int{100, 300, 1000, 3000, 10_000, 30_000, 100_000}
 
-// point is one compile.
-type point struct {
+// measurement is one compile.
+type measurement struct {
 	n, text int
 	time    time.Duration
 	memory  int64 // peak, in bytes
@@ -80,10 +80,10 @@ func run(tileiras, gpu, only string) (ok bool, err error) {
 		if !strings.Contains(f.name, only) {
 			continue
 		}
-		var points []point
+		var points []measurement
 		for _, n := range sizes {
 			text := f.text(n)
-			if most := biggest[f.name]; len(text) > maxText || most > 0 && n > most {
+			if most := maxSizes[f.name]; len(text) > maxText || most > 0 && n > most {
 				break
 			}
 			p, err := compile(dir, tileiras, gpu, n, text)
@@ -104,24 +104,24 @@ func run(tileiras, gpu, only string) (ok bool, err error) {
 			verdict += "  refused: " + last.refused
 		}
 		fmt.Printf("%-28s %8d %6d kB %6d ms %5d MB %6s %6s%s\n", f.name, last.n, last.text/1000, last.time.Milliseconds(), last.memory>>20,
-			slope(points, func(p point) float64 { return p.time.Seconds() }), slope(points, func(p point) float64 { return float64(p.memory) }), verdict)
+			slope(points, func(p measurement) float64 { return p.time.Seconds() }), slope(points, func(p measurement) float64 { return float64(p.memory) }), verdict)
 	}
 	return ok, nil
 }
 
 // compile runs the compiler once.
-func compile(dir, tileiras, gpu string, n int, text string) (point, error) {
+func compile(dir, tileiras, gpu string, n int, text string) (measurement, error) {
 	in, out := filepath.Join(dir, "k.tileir"), filepath.Join(dir, "k.ptx")
 	if err := os.WriteFile(in, []byte(text), 0o644); err != nil {
-		return point{}, err
+		return measurement{}, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, tileiras, "--gpu-name", gpu, in, "-o", out)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	err := cmd.Run()
-	p := point{n: n, text: len(text)}
+	p := measurement{n: n, text: len(text)}
 	if cmd.ProcessState != nil {
 		// Time of processors, not of the clock: the machine may have other things to do.
 		p.time = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
@@ -130,11 +130,11 @@ func compile(dir, tileiras, gpu string, n int, text string) (point, error) {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		p.refused = "no end in " + patience.String()
+		p.refused = "no end in " + timeout.String()
 	case errors.As(err, &exit):
 		p.refused = firstLine(said.String())
 	case err != nil:
-		return point{}, err
+		return measurement{}, err
 	}
 	return p, nil
 }
@@ -147,11 +147,11 @@ func firstLine(s string) string {
 	return line
 }
 
-// slope is that of the straight line through the logarithms, least squares.
-func slope(points []point, of func(point) float64) string {
+// slope is that of the regression line through the logarithms (least squares).
+func slope(points []measurement, of func(measurement) float64) string {
 	var n, sx, sy, sxx, sxy float64
 	for _, p := range points {
-		if p.time < noise {
+		if p.time < minTime {
 			continue
 		}
 		x, y := math.Log(float64(p.n)), math.Log(of(p))

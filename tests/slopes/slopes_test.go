@@ -9,26 +9,27 @@ import (
 	"tileiras/internal/driver"
 )
 
-// steepest is the most that the slope of a count may be between two sizes: 1 is linear, 2 quadratic. Maps and lists that double
-// make it jump a little.
-const steepest = 1.3
+// maxSlope is the limit for the slope of a count between two sizes: 1 is linear, 2 quadratic. Growing maps and slices make it
+// jump a little.
+const maxSlope = 1.3
 
-// steps are families that take another way down from some size on, so that two sizes say nothing about a slope; make slopes shows them.
-var steps = map[string]string{
+// nonUniform are families that are compiled in another way from some size on, so that two sizes say nothing about a slope; make
+// slopes shows them.
+var nonUniform = map[string]string{
 	"chain of products": "plan-kernel takes the accumulators of a chain for alive together, and cuts the products of a long one",
 }
 
-// steeper families, with the reason.
-var steeper = map[string]float64{
+// knownSlopes are the families with a steeper limit, with the reason.
+var knownSlopes = map[string]float64{
 	"loops in loops": 2, // assign-layouts asks in each loop anew for the layout of a tile that all of them carry; there are 256 at most
 }
 
-// TestCompilingIsLinear counts what a compile allocates, which is no time and the same on every machine, for a size of each family and
-// for four times that size.
+// TestCompilingIsLinear counts what a compile allocates, which is deterministic, for a size of each family and for four times
+// that size.
 func TestCompilingIsLinear(t *testing.T) {
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
-			if why := steps[f.name]; why != "" {
+			if why := nonUniform[f.name]; why != "" {
 				t.Skip(why)
 			}
 			small := 100
@@ -42,7 +43,7 @@ func TestCompilingIsLinear(t *testing.T) {
 				what       string
 				less, more uint64
 			}{{"objects", objects, moreObjects}, {"bytes", bytes, moreBytes}} {
-				if slope := math.Log(float64(s.more)/float64(s.less)) / math.Log(times); slope > max(steepest, steeper[f.name]) {
+				if slope := math.Log(float64(s.more)/float64(s.less)) / math.Log(times); slope > max(maxSlope, knownSlopes[f.name]) {
 					t.Errorf("size %d allocates %d %s, size %d %d: slope %.2f", small, s.less, s.what, times*small, s.more, slope)
 				}
 			}

@@ -10,29 +10,29 @@ import (
 	"tileiras/codegen/atom"
 )
 
-// A mutant is a text that is broken, line by line.
+// mutant is a text with a mutation.
 type mutant struct {
 	*rand.Rand
 	lines []string
 }
 
-// kinds are the ways of breaking a text. same: a text that compiles after it means what it meant before.
-var kinds = []struct {
+// mutations are the mutation operators. same: a mutant that compiles computes what the original does.
+var mutations = []struct {
 	name   string
 	weight int
 	same   bool
 	apply  func(*mutant) bool // false: there is nothing to break
 }{
-	{"bases of a layout", 5, true, func(m *mutant) bool { return m.bases(`^#l\d+ = `) }},
-	{"bases of a buffer", 2, true, func(m *mutant) bool { return m.bases(`^#m\d+ = `) }},
-	{"another layout", 4, true, func(m *mutant) bool { return m.alias(false) }},
-	{"a layout written out", 4, true, func(m *mutant) bool { return m.alias(true) }},
+	{"bases of a layout", 5, true, func(m *mutant) bool { return m.mutateBasesOf(`^#l\d+ = `) }},
+	{"bases of a buffer", 2, true, func(m *mutant) bool { return m.mutateBasesOf(`^#m\d+ = `) }},
+	{"another layout", 4, true, func(m *mutant) bool { return m.replaceLayout(false) }},
+	{"a layout written out", 4, true, func(m *mutant) bool { return m.replaceLayout(true) }},
 	{"another instruction", 3, true, func(m *mutant) bool { return m.replace(`mma<"([^"]+)"`, m.instruction) }},
 	{"another split", 2, true, func(m *mutant) bool { return m.replace(`>*", warps = \[([^\]]+)\]`, m.split) }},
 	{"swapped", 1, true, func(m *mutant) bool {
-		return m.replace(`mma<"[^"]+", warps = \[[^\]]+\](, swapped|)>`, turn(", swapped"))
+		return m.replace(`mma<"[^"]+", warps = \[[^\]]+\](, swapped|)>`, toggle(", swapped"))
 	}},
-	{"another number of warps", 2, true, func(m *mutant) bool { return m.replace(`(?:plan<|", )warps = (\d+)`, m.power) }},
+	{"another number of warps", 2, true, func(m *mutant) bool { return m.replace(`(?:plan<|", )warps = (\d+)`, m.powerOfTwo) }},
 	{"an attribute dropped", 3, false, func(m *mutant) bool {
 		return m.replace(` (\{[a-z_]+(?: = [^{}]*)?\}) :`, m.dropAttribute)
 	}},
@@ -71,18 +71,19 @@ func (m *mutant) replace(pattern string, to func(old string) string) bool {
 
 var basis = regexp.MustCompile(`\[[\d,]+\]`)
 
-// bases exchanges, repeats, drops, doubles or adds bases of a line.
-func (m *mutant) bases(pattern string) bool {
+// mutateBasesOf mutates the bases of the layout in a line.
+func (m *mutant) mutateBasesOf(pattern string) bool {
 	i := m.pick(regexp.MustCompile(pattern))
 	if i < 0 {
 		return false
 	}
-	line, ok := m.rebased(m.lines[i])
+	line, ok := m.mutateBases(m.lines[i])
 	m.lines[i] = line
 	return ok
 }
 
-func (m *mutant) rebased(line string) (string, bool) {
+// mutateBases exchanges, repeats, drops, doubles or adds two bases of a layout.
+func (m *mutant) mutateBases(line string) (string, bool) {
 	at := basis.FindAllStringIndex(line, -1)
 	if len(at) < 2 {
 		return line, false
@@ -119,9 +120,9 @@ func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
 
 var aliased = regexp.MustCompile(`#l\d+\b`)
 
-// alias gives tiles of a line another layout of their shape: one type, all of one layout, or all of it wherever a value of the line is named. The layout is
-// one that the text has, or one of its own, written where it is used.
-func (m *mutant) alias(own bool) bool {
+// replaceLayout gives tiles of a line another layout of their shape: in one type, in all types of that layout, or wherever a
+// value of the line is named. The layout is another of the text, or a new one written where it is used.
+func (m *mutant) replaceLayout(own bool) bool {
 	i := m.pick(regexp.MustCompile(`^ .*#l\d+\b`))
 	if i < 0 {
 		return false
@@ -129,7 +130,7 @@ func (m *mutant) alias(own bool) bool {
 	at := aliased.FindAllStringIndex(m.lines[i], -1)
 	p := at[m.IntN(len(at))]
 	name := m.lines[i][p[0]:p[1]]
-	to, ok := m.other(name, own)
+	to, ok := m.otherLayout(name, own)
 	all := regexp.MustCompile(name + `\b`)
 	switch value := regexp.MustCompile(`%\w+`).FindString(m.lines[i]); m.IntN(3) {
 	case 0:
@@ -147,12 +148,12 @@ func (m *mutant) alias(own bool) bool {
 	return ok
 }
 
-// other is another layout of the shape of one.
-func (m *mutant) other(name string, own bool) (string, bool) {
+// otherLayout is another layout of the shape of one.
+func (m *mutant) otherLayout(name string, own bool) (string, bool) {
 	shape := func(l string) string { return l[strings.LastIndex(l, " : "):] }
 	i := slices.IndexFunc(m.lines, func(l string) bool { return strings.HasPrefix(l, name+" = ") })
 	if own {
-		l, ok := m.rebased(m.lines[i])
+		l, ok := m.mutateBases(m.lines[i])
 		return strings.TrimPrefix(l, name+" = "), ok
 	}
 	var others []string
@@ -184,17 +185,17 @@ func (m *mutant) split(old string) string {
 	a, b := m.IntN(len(n)), m.IntN(len(n))
 	n[a], n[b] = n[b], n[a]
 	if m.IntN(2) == 0 {
-		n[a] = m.power("")
+		n[a] = m.powerOfTwo("")
 	}
 	return strings.Join(n, ", ")
 }
 
-// turn writes a text where there is none, and takes it away where it is.
-func turn(text string) func(old string) string {
+// toggle inserts a text where it is missing, and removes it where it is.
+func toggle(text string) func(old string) string {
 	return func(old string) string { return strings.TrimPrefix(text, old) }
 }
 
-func (m *mutant) power(string) string { return strconv.Itoa(1 << m.IntN(6)) }
+func (m *mutant) powerOfTwo(string) string { return strconv.Itoa(1 << m.IntN(6)) }
 
 func (m *mutant) number(old string) string {
 	n := atoi(old)
@@ -202,14 +203,14 @@ func (m *mutant) number(old string) string {
 	return strconv.Itoa(near[m.IntN(len(near))])
 }
 
-// value is one that a line names.
+// value is a random value that some line names.
 func (m *mutant) value() string {
 	re := regexp.MustCompile(`%\w+`)
 	all := re.FindAllString(m.lines[m.pick(re)], -1)
 	return all[m.IntN(len(all))]
 }
 
-// dropAttribute takes one away from a list in braces, whose commas stand between them outside of brackets.
+// dropAttribute removes one attribute of a list in braces; commas inside brackets do not separate.
 func (m *mutant) dropAttribute(old string) string {
 	var list []string
 	depth, from := 0, 1

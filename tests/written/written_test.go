@@ -35,14 +35,14 @@ var (
 // barriers is the pass behind which a text says itself where threads meet: what that is worth, check-sync judges.
 const barriers = "insert-barriers"
 
-// most is how long a text may take; it takes milliseconds.
-const most = time.Minute
+// timeout bounds the compile of a text, which takes milliseconds.
+const timeout = time.Minute
 
-// text is a kernel for a GPU as it is behind a pass.
+// text is the TileAA of a kernel for a GPU after a pass.
 type text struct {
 	kernel    *cases.Case
 	gpu, pass string
-	rest      []string // the passes that follow
+	remaining []string // the passes that follow
 	lines     string
 }
 
@@ -81,7 +81,7 @@ func TestBrokenTexts(t *testing.T) {
 	}
 	all := texts(t)
 	total := 0
-	for _, k := range kinds {
+	for _, k := range mutations {
 		total += k.weight
 	}
 	var mu sync.Mutex
@@ -94,26 +94,26 @@ func TestBrokenTexts(t *testing.T) {
 			x := all[m.IntN(len(all))]
 			m.lines = strings.Split(x.lines, "\n")
 			at, i := m.IntN(total), 0
-			for ; at >= kinds[i].weight; i++ {
-				at -= kinds[i].weight
+			for ; at >= mutations[i].weight; i++ {
+				at -= mutations[i].weight
 			}
 			named := m.IntN(2) == 0
-			if !kinds[i].apply(m) {
+			if !mutations[i].apply(m) {
 				return nil
 			}
 			broken := strings.Join(m.lines, "\n") + "\n"
-			fate, err := x.continues(broken, named, kinds[i].same)
+			fate, err := x.compileRest(broken, named, mutations[i].same)
 			if err != nil {
-				t.Errorf("seed %d, number %d, %s in %s for %s behind %s, passes named: %t: %v\n%s", seed, n, kinds[i].name, x.kernel.Name, x.gpu, x.pass, named, err, broken)
+				t.Errorf("seed %d, number %d, %s in %s for %s behind %s, passes named: %t: %v\n%s", seed, n, mutations[i].name, x.kernel.Name, x.gpu, x.pass, named, err, broken)
 			}
 			mu.Lock()
-			fates[kinds[i].name+fate]++
+			fates[mutations[i].name+fate]++
 			mu.Unlock()
 			return nil
 		})
 	}
 	g.Wait()
-	for _, k := range kinds {
+	for _, k := range mutations {
 		t.Logf("%4d refused, %4d compiled: %s", fates[k.name+refused], fates[k.name+compiled], k.name)
 		if fates[k.name+refused] == 0 || k.same && fates[k.name+compiled] == 0 {
 			t.Errorf("%s: that tests too little", k.name)
@@ -125,13 +125,13 @@ const refused, compiled = " refused", " compiled"
 
 var place = regexp.MustCompile(`loc\(.*:\d+:\d+\)|:\d+:\d+: `)
 
-// continues compiles a broken text, by the passes that are left if somebody names them; the error says what must not be.
-func (x text) continues(broken string, named, same bool) (fate string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), most)
+// compileRest compiles a mutant, by the remaining passes or as the driver chooses; the error says what must not happen.
+func (x text) compileRest(broken string, named, same bool) (fate string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	var ptx string
 	if named {
-		ptx, err = driver.RunPasses(ctx, "broken.tileir", []byte(broken), options(x.gpu), x.rest)
+		ptx, err = driver.RunPasses(ctx, "broken.tileir", []byte(broken), options(x.gpu), x.remaining)
 	} else {
 		var res *driver.Result
 		if res, err = driver.Compile(ctx, "broken.tileir", []byte(broken), options(x.gpu)); err == nil {
@@ -141,7 +141,7 @@ func (x text) continues(broken string, named, same bool) (fate string, err error
 	var f *driver.Failure
 	switch {
 	case err == nil && same && !strings.Contains(broken, "buffer_view"): // which names elements by where they lie
-		return compiled, x.computes(ctx, ptx, broken)
+		return compiled, x.checkResult(ctx, ptx, broken)
 	case err == nil:
 		return compiled, nil
 	case !errors.As(err, &f), f.Code == driver.ExitBug, ctx.Err() != nil:
@@ -152,8 +152,8 @@ func (x text) continues(broken string, named, same bool) (fate string, err error
 	return refused, nil
 }
 
-// computes runs PTX on the emulator. Code that does not wait where it should is the text's fault if check-sync finds that.
-func (x text) computes(ctx context.Context, ptx, broken string) error {
+// checkResult runs PTX on the emulator. A missing wait is the fault of the mutant if check-sync finds it.
+func (x text) checkResult(ctx context.Context, ptx, broken string) error {
 	m := &tilerun.Emulator{GPU: x.gpu, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
 	v := cases.Run(ctx, m, x.kernel)
 	if v.Status == cases.Pass {

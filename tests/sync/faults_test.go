@@ -12,8 +12,9 @@ import (
 	"tileiras/codegen/options"
 )
 
-// faultyKernels have rings of different depths: of asynchronous copies, of one slot each for products that take turns, and of what is stored.
-var faultyKernels = []struct {
+// mutatedKernels have rings of different depths: of asynchronous copies, of one slot each for products that take turns, and of
+// what is stored.
+var mutatedKernels = []struct {
 	name, gpu string
 	roles     options.Roles
 }{
@@ -29,15 +30,15 @@ var faultyKernels = []struct {
 	{"perf/group_gemm_bf16_8_128x128x64", "sm_90", options.On},
 }
 
-// fault is a way to break a kernel at a line; what is broken is nil where it does not apply.
-type fault struct {
+// mutation is a way to break a kernel at a line; apply gives nil where it does not apply.
+type mutation struct {
 	name   string
-	says   string // regular expression
+	expect string // regular expression
 	line   *regexp.Regexp
-	broken func(lines []string, i int) []string
+	apply  func(lines []string, i int) []string
 }
 
-var faults = []fault{
+var mutations = []mutation{
 	{"release dropped", `waits for ever`, releases, drop},
 	{"receive dropped", `where nothing is|another role has not passed on`, receives, drop},
 	{"acquire dropped", `where a copy is in flight|names the wrong phase`, acquires, drop}, // of a loop after it that goes on counting
@@ -78,9 +79,10 @@ var (
 
 func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
 
+// drop removes a line.
 func drop(lines []string, i int) []string { return slices.Delete(slices.Clone(lines), i, i+1) }
 
-// inLoop breaks lines of loops that count slots.
+// inLoop applies a mutation to lines of loops that count slots.
 func inLoop(broken func(lines []string, i int) []string) func(lines []string, i int) []string {
 	return func(lines []string, i int) []string {
 		indent := len(lines[i]) - len(strings.TrimLeft(lines[i], " "))
@@ -109,7 +111,7 @@ func moveAfter(to *regexp.Regexp) func(lines []string, i int) []string {
 	}
 }
 
-// rewrite writes another text for what matches in a line.
+// rewrite replaces what matches in a line.
 func rewrite(pattern string, to func(match []string) string) func(lines []string, i int) []string {
 	re := regexp.MustCompile(pattern)
 	return func(lines []string, i int) []string {
@@ -119,7 +121,7 @@ func rewrite(pattern string, to func(match []string) string) func(lines []string
 	}
 }
 
-// slotTooFew takes a slot from the rings of the kernel: copies run as far ahead as before.
+// slotTooFew removes a slot from the rings of the kernel, while copies run as far ahead as before.
 func slotTooFew(lines []string, i int) []string {
 	slots := atoi(regexp.MustCompile(`slots = (\d+)`).FindStringSubmatch(lines[i])[1])
 	types, counts := fmt.Sprintf("ring<%d,", slots), fmt.Sprintf("slots = %d}", slots)
@@ -135,7 +137,7 @@ func slotTooFew(lines []string, i int) []string {
 	return lines
 }
 
-// goAnotherWay lets a loop of a role, which counts slots, run no time.
+// goAnotherWay makes a loop of a role, which counts slots, run zero iterations.
 func goAnotherWay(lines []string, i int) []string {
 	if !slices.ContainsFunc(lines[:i], func(l string) bool { return strings.Contains(l, " role ") }) {
 		return nil
@@ -147,10 +149,10 @@ func goAnotherWay(lines []string, i int) []string {
 	return rewrite(`for (%\w+), %\w+,`, func(m []string) string { return "for " + m[1] + ", " + m[1] + "," })(lines, i)
 }
 
-// TestFaultsAreFound breaks every line that can be broken.
+// TestFaultsAreFound applies every mutation to every line; check-sync must refuse each.
 func TestFaultsAreFound(t *testing.T) {
 	total := map[string]int{}
-	for _, k := range faultyKernels {
+	for _, k := range mutatedKernels {
 		t.Run(fmt.Sprintf("%s/%s/%s", k.name, k.gpu, k.roles), func(t *testing.T) {
 			src, err := os.ReadFile("../corpus/" + k.name + "/kernel.tileirbc")
 			if err != nil {
@@ -161,25 +163,25 @@ func TestFaultsAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			lines := strings.Split(text, "\n")
-			for _, f := range faults {
+			for _, f := range mutations {
 				for i, line := range lines {
 					if !f.line.MatchString(line) {
 						continue
 					}
-					broken := f.broken(lines, i)
+					broken := f.apply(lines, i)
 					if broken == nil {
 						continue
 					}
 					total[f.name]++
 					says, _, _ := strings.Cut(check(t, strings.Join(broken, "\n"), k.gpu), "\n")
-					if !regexp.MustCompile("error: .*(" + f.says + ")").MatchString(says) {
+					if !regexp.MustCompile("error: .*(" + f.expect + ")").MatchString(says) {
 						t.Errorf("%s: said is %q of\n%s", f.name, says, strings.Join(lines[max(0, i-4):i+4], "\n"))
 					}
 				}
 			}
 		})
 	}
-	for _, f := range faults {
+	for _, f := range mutations {
 		t.Logf("%3d times: %s", total[f.name], f.name)
 		if total[f.name] == 0 {
 			t.Errorf("nothing to break for: %s", f.name)

@@ -17,9 +17,9 @@ const f32Tolerance = 0x1p-16
 // ulpsAllowed is that bound for narrower types, in units in the last place at the largest magnitude.
 const ulpsAllowed = 2
 
-// agree holds the result of a machine against that of the interpreter: equal where the interpreter's value is exact, within the
-// tolerance of the type elsewhere. inexact has a flag per byte; nil means that all are exact.
-func agree(b *cases.Buffer, got, want []byte, inexact []bool) error {
+// compareBuffer compares the result of a machine with that of the interpreter: equal where the interpreter's value is exact,
+// within the tolerance of the type elsewhere. inexact has a flag per byte; nil means that all are exact.
+func compareBuffer(b *cases.Buffer, got, want []byte, inexact []bool) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%s has %d bytes, the interpreter's has %d", b.Name, len(got), len(want))
 	}

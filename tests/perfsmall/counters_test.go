@@ -18,13 +18,13 @@ import (
 
 // The most that a loop may move: 32-byte sectors of global memory over the bytes that were asked for, and passes over the banks of shared
 // memory over those without conflicts.
-const mostSectors, mostWaves = 1.15, 1.05
+const maxSectorRatio, maxWavefrontRatio = 1.15, 1.05
 
-// measured says how the iterations of a kernel's loops are counted: at two sizes, of which the larger has so many iterations more. Without a
-// smaller size the whole launch is counted.
-type measured struct {
+// loopMeasurement says how the iterations of a kernel's loops are counted: as the difference of two sizes, of which the larger
+// has so many iterations more. Without a smaller size the whole launch is counted.
+type loopMeasurement struct {
 	op            string
-	fewer, size   string
+	smaller, size string
 	iterations    int
 	barriers      int    // of each warp, in an iteration
 	exponentials  string // letters of the tile of which each element takes one exponential in an iteration; "": there are none
@@ -32,26 +32,26 @@ type measured struct {
 	wholeLaunches bool   // no barriers are held
 }
 
-var loopSizes = []measured{
-	{op: "gemm", fewer: "M=1 N=1 K=4", size: "M=1 N=1 K=6", iterations: 2, barriers: 1},
-	{op: "gemm_scaled", fewer: "M=1 N=1 K=4", size: "M=1 N=1 K=8", iterations: 4, barriers: 5},
-	{op: "group_gemm", fewer: "M=1 N=1 K=4,0", size: "M=1 N=1 K=6,0", iterations: 2 * 4, barriers: 1},
-	{op: "attention", fewer: "B:1 H:16 D=1 Q=1 S=4", size: "B:1 H:16 D=1 Q=1 S=6", iterations: 2, barriers: 1, exponentials: "Q S", perRow: 1},
-	{op: "softmax", fewer: "R:32 C=1", size: "R:48 C=1", iterations: 16, barriers: 4, exponentials: "C"},
-	{op: "layernorm", fewer: "R:16 N=4", size: "R:16 N=8", iterations: 2 * 4},
+var loopSizes = []loopMeasurement{
+	{op: "gemm", smaller: "M=1 N=1 K=4", size: "M=1 N=1 K=6", iterations: 2, barriers: 1},
+	{op: "gemm_scaled", smaller: "M=1 N=1 K=4", size: "M=1 N=1 K=8", iterations: 4, barriers: 5},
+	{op: "group_gemm", smaller: "M=1 N=1 K=4,0", size: "M=1 N=1 K=6,0", iterations: 2 * 4, barriers: 1},
+	{op: "attention", smaller: "B:1 H:16 D=1 Q=1 S=4", size: "B:1 H:16 D=1 Q=1 S=6", iterations: 2, barriers: 1, exponentials: "Q S", perRow: 1},
+	{op: "softmax", smaller: "R:32 C=1", size: "R:48 C=1", iterations: 16, barriers: 4, exponentials: "C"},
+	{op: "layernorm", smaller: "R:16 N=4", size: "R:16 N=8", iterations: 2 * 4},
 	{op: "rmsnorm", size: "R:16 N=1", wholeLaunches: true},
 	{op: "vecadd", size: "N=4", wholeLaunches: true},
 	{op: "transpose", size: "M=2 N=2", wholeLaunches: true},
-	{op: "sum", fewer: "N=8", size: "N=16", iterations: 8},
-	{op: "row_max", fewer: "R:16 N=4", size: "R:16 N=8", iterations: 2 * 4},
+	{op: "sum", smaller: "N=8", size: "N=16", iterations: 8},
+	{op: "row_max", smaller: "R:16 N=4", size: "R:16 N=8", iterations: 2 * 4},
 	{op: "rope", size: "P:16", wholeLaunches: true},
 	{op: "gather_rows", size: "R:96 I:64 C=1", wholeLaunches: true},
 }
 
 // causal attention with one row of tiles has one step, so rows of tiles are counted, each with all of its steps.
-var causal = measured{op: "attention", fewer: "B:1 H:16 D=1 Q=2 S=3", size: "B:1 H:16 D=1 Q=3 S=3", wholeLaunches: true}
+var causal = loopMeasurement{op: "attention", smaller: "B:1 H:16 D=1 Q=2 S=3", size: "B:1 H:16 D=1 Q=3 S=3", wholeLaunches: true}
 
-// exceptions are what is not held to the limits yet, by kernel and GPU: the most that it is held to.
+// exceptions are looser limits, by kernel and GPU, with the reason.
 var exceptions = []struct {
 	kernel, gpus   string // regular expressions
 	sectors, waves float64
@@ -79,8 +79,8 @@ var exceptions = []struct {
 	{kernel: "^gemm_scaled", gpus: "sm_75", sectors: 2.88, barriers: 24},
 }
 
-// TestLoopsMoveWhatTheyMust holds counters of the emulator for the loops of the performance kernels: sectors, bank conflicts, barriers and
-// exponentials of an iteration.
+// TestLoopsMoveWhatTheyMust checks counters of the emulator for the loops of the performance kernels: sectors, bank conflicts,
+// barriers and exponentials of an iteration.
 func TestLoopsMoveWhatTheyMust(t *testing.T) {
 	names, err := cases.List(perf)
 	if err != nil {
@@ -88,12 +88,12 @@ func TestLoopsMoveWhatTheyMust(t *testing.T) {
 	}
 	for _, gpu := range gpus() {
 		for _, name := range names {
-			t.Run(gpu+"/"+name, func(t *testing.T) { holdLoops(t, name, gpu) })
+			t.Run(gpu+"/"+name, func(t *testing.T) { checkLoops(t, name, gpu) })
 		}
 	}
 }
 
-func holdLoops(t *testing.T, name, gpu string) {
+func checkLoops(t *testing.T, name, gpu string) {
 	c, err := cases.Load(filepath.Join(perf, name))
 	if err != nil {
 		t.Fatal(err)
@@ -107,18 +107,18 @@ func holdLoops(t *testing.T, name, gpu string) {
 	}
 	m := causal
 	if !strings.Contains(name, "causal") {
-		at := slices.IndexFunc(loopSizes, func(m measured) bool { return m.op == c.Op })
+		at := slices.IndexFunc(loopSizes, func(m loopMeasurement) bool { return m.op == c.Op })
 		if at < 0 {
 			t.Fatalf("nothing says how the loops of op %q are counted", c.Op)
 		}
 		m = loopSizes[at]
 	}
 	s, tiles := statsOf(t, c, gpu, ptx, m.size)
-	if m.fewer != "" {
-		few, _ := statsOf(t, c, gpu, ptx, m.fewer)
-		s = minus(s, few)
+	if m.smaller != "" {
+		few, _ := statsOf(t, c, gpu, ptx, m.smaller)
+		s = difference(s, few)
 	}
-	sectors, waves, barriers := mostSectors, mostWaves, m.barriers
+	sectors, waves, barriers := maxSectorRatio, maxWavefrontRatio, m.barriers
 	for _, e := range exceptions {
 		if regexp.MustCompile(e.kernel).MatchString(name) && regexp.MustCompile(e.gpus).MatchString(gpu) {
 			sectors, waves, barriers = max(sectors, e.sectors), max(waves, e.waves), max(barriers, e.barriers)
@@ -160,7 +160,7 @@ func holdLoops(t *testing.T, name, gpu string) {
 	}
 }
 
-// exponentials counts instructions of warps.
+// exponentials counts warp instructions.
 func exponentials(s emu.Stats) (n int64) {
 	for op, k := range s.PerOpcode {
 		if strings.HasPrefix(op, "ex2.") {
@@ -170,8 +170,8 @@ func exponentials(s emu.Stats) (n int64) {
 	return n
 }
 
-// minus is what the larger launch does more.
-func minus(a, b emu.Stats) emu.Stats {
+// difference is what the larger launch does more.
+func difference(a, b emu.Stats) emu.Stats {
 	a.GlobalSectors -= b.GlobalSectors
 	a.GlobalBytes -= b.GlobalBytes
 	a.SharedWavefronts -= b.SharedWavefronts

@@ -170,7 +170,7 @@ func runAll(ctx context.Context, c *cases.Case, gpu, ptx string, schedules []emu
 		var errs []error
 		for i, b := range c.Buffers {
 			if len(b.Pointers) == 0 {
-				errs = append(errs, agree(b, out.Buffers[i], want[i].bytes, want[i].inexact))
+				errs = append(errs, compareBuffer(b, out.Buffers[i], want[i].bytes, want[i].inexact))
 				changed = changed || !bytes.Equal(b.Data, want[i].bytes)
 			}
 		}

@@ -227,8 +227,8 @@ func shrink(c *cases.Case, k *kind, arrays []array, s size, tiles map[string]int
 	return nil
 }
 
-// untouched is what results hold before a launch, so that a store that is missing shows.
-const untouched = -99
+// sentinel is what results hold before a launch, so that a store that is missing shows.
+const sentinel = -99
 
 // data describes the content of an array: small integers, so that sums are exact in any order.
 func (k *kind) data(a array, seed int, s size) (*cases.Init, error) {
@@ -239,7 +239,7 @@ func (k *kind) data(a array, seed int, s size) (*cases.Init, error) {
 	case result && k.adds:
 		return a.buffer.Init, nil
 	case result:
-		return ints(untouched, untouched+1), nil
+		return ints(sentinel, sentinel+1), nil
 	case k.below[a.buffer.Name] != "":
 		hi, err := s.extent(k.below[a.buffer.Name], a.number)
 		return ints(0, int64(hi)), err

@@ -6,22 +6,22 @@ import (
 	"sync"
 )
 
-func flt(p uint) *big.Float           { return new(big.Float).SetPrec(p) }
-func of(x float64, p uint) *big.Float { return flt(p).SetFloat64(x) }
+func newFloat(p uint) *big.Float               { return new(big.Float).SetPrec(p) }
+func fromFloat64(x float64, p uint) *big.Float { return newFloat(p).SetFloat64(x) }
 
-func add(p uint, x, y *big.Float) *big.Float { return flt(p).Add(x, y) }
-func sub(p uint, x, y *big.Float) *big.Float { return flt(p).Sub(x, y) }
-func mul(p uint, x, y *big.Float) *big.Float { return flt(p).Mul(x, y) }
-func quo(p uint, x, y *big.Float) *big.Float { return flt(p).Quo(x, y) }
+func add(p uint, x, y *big.Float) *big.Float { return newFloat(p).Add(x, y) }
+func sub(p uint, x, y *big.Float) *big.Float { return newFloat(p).Sub(x, y) }
+func mul(p uint, x, y *big.Float) *big.Float { return newFloat(p).Mul(x, y) }
+func quo(p uint, x, y *big.Float) *big.Float { return newFloat(p).Quo(x, y) }
 
-// times is x * 2^n.
-func times(x *big.Float, n int) *big.Float { return flt(x.Prec()).SetMantExp(x, n) }
+// scaleByPow2 is x * 2^n.
+func scaleByPow2(x *big.Float, n int) *big.Float { return newFloat(x.Prec()).SetMantExp(x, n) }
 
 // series is 1 + z/d(1) + z^2/d(2) + ... for |z| < 1 in fixed point, with p bits after it; growing says that every term is divided by all d
 // up to its own, as factorials are. The d are small.
 func series(z *big.Float, p uint, growing bool, d func(k int64) int64) *big.Float {
 	fixed := func(x *big.Float) *big.Int {
-		i, _ := times(flt(max(x.Prec(), p)).Set(x), int(p)).Int(nil)
+		i, _ := scaleByPow2(newFloat(max(x.Prec(), p)).Set(x), int(p)).Int(nil)
 		return i
 	}
 	f, one := fixed(z), new(big.Int).Lsh(big.NewInt(1), p)
@@ -38,17 +38,17 @@ func series(z *big.Float, p uint, growing bool, d func(k int64) int64) *big.Floa
 		}
 		sum.Add(sum, term)
 	}
-	return times(flt(p+2).SetInt(sum), -int(p))
+	return scaleByPow2(newFloat(p+2).SetInt(sum), -int(p))
 }
 
-// constant is a number that is computed with as many bits as were ever asked for.
-type constant struct {
+// lazyConstant is a constant that is computed to the highest precision asked for so far.
+type lazyConstant struct {
 	sync.Mutex
 	compute func(p uint) *big.Float
 	known   *big.Float
 }
 
-func (c *constant) get(p uint) *big.Float {
+func (c *lazyConstant) get(p uint) *big.Float {
 	c.Lock()
 	defer c.Unlock()
 	if c.known == nil || c.known.Prec() < p+32 {
@@ -58,11 +58,11 @@ func (c *constant) get(p uint) *big.Float {
 }
 
 var (
-	ln2 = &constant{compute: func(p uint) *big.Float { return times(atanhOfInverse(3, p+32), 1) }}
+	ln2 = &lazyConstant{compute: func(p uint) *big.Float { return scaleByPow2(atanhOfInverse(3, p+32), 1) }}
 	// Machin: pi = 16 atan(1/5) - 4 atan(1/239).
-	pi = &constant{compute: func(p uint) *big.Float {
+	pi = &lazyConstant{compute: func(p uint) *big.Float {
 		q := p + 32
-		return sub(q, times(atanOfInverse(5, q), 4), times(atanOfInverse(239, q), 2))
+		return sub(q, scaleByPow2(atanOfInverse(5, q), 4), scaleByPow2(atanOfInverse(239, q), 2))
 	}}
 )
 
@@ -71,11 +71,11 @@ func atanOfInverse(n float64, p uint) *big.Float  { return inverseSeries(n, -1, 
 
 // inverseSeries is the sum of sign^k / ((2k+1) n^(2k+1)).
 func inverseSeries(n, sign float64, p uint) *big.Float {
-	return odd(quo(p, of(1, p), of(n, p)), sign, p, func(k int64) int64 { return 2*k + 1 }, false)
+	return oddSeries(quo(p, fromFloat64(1, p), fromFloat64(n, p)), sign, p, func(k int64) int64 { return 2*k + 1 }, false)
 }
 
-// odd is s times the series in sign*s^2.
-func odd(s *big.Float, sign float64, p uint, d func(k int64) int64, growing bool) *big.Float {
+// oddSeries is s times the series in sign*s^2.
+func oddSeries(s *big.Float, sign float64, p uint, d func(k int64) int64, growing bool) *big.Float {
 	z := mul(p, s, s)
 	if sign < 0 {
 		z.Neg(z)
@@ -87,52 +87,52 @@ func odd(s *big.Float, sign float64, p uint, d func(k int64) int64, growing bool
 func expSmall(r *big.Float, p uint) *big.Float {
 	h := int(math.Sqrt(float64(p))) / 2
 	p += uint(2*h) + 8
-	sum := series(times(flt(p).Set(r), -h), p, true, func(k int64) int64 { return k })
+	sum := series(scaleByPow2(newFloat(p).Set(r), -h), p, true, func(k int64) int64 { return k })
 	for range h {
 		sum = mul(p, sum, sum)
 	}
 	return sum
 }
 
-// beyond is far more than any exponent of f64.
-const beyond = 1 << 14
+// saturatingExponent is far beyond any exponent of f64.
+const saturatingExponent = 1 << 14
 
 // exp is e^x.
 func exp(x *big.Float, p uint) *big.Float {
 	if x.Sign() != 0 && x.MantExp(nil) > 13 { // |x| > 4096: past every range
 		if x.Sign() > 0 {
-			return times(of(1, p), beyond)
+			return scaleByPow2(fromFloat64(1, p), saturatingExponent)
 		}
-		return times(of(1, p), -beyond)
+		return scaleByPow2(fromFloat64(1, p), -saturatingExponent)
 	}
 	q := p + 32
 	n, _ := quo(64, x, ln2.get(64)).Float64()
 	n = math.RoundToEven(n)
-	r := sub(q, x, mul(q, of(n, q), ln2.get(q)))
-	return times(expSmall(r, p), int(n))
+	r := sub(q, x, mul(q, fromFloat64(n, q), ln2.get(q)))
+	return scaleByPow2(expSmall(r, p), int(n))
 }
 
 // log is ln x for a positive x: that of the exponent, and 2 atanh((m-1)/(m+1)) of the mantissa.
 func log(x *big.Float, p uint) *big.Float {
 	q := p + 32
-	m := flt(max(q, x.Prec()))
+	m := newFloat(max(q, x.Prec()))
 	e := x.MantExp(m)
 	if m.Cmp(big.NewFloat(math.Sqrt2/2)) < 0 {
-		m, e = times(m, 1), e-1
+		m, e = scaleByPow2(m, 1), e-1
 	}
-	one := of(1, m.Prec())
+	one := fromFloat64(1, m.Prec())
 	wide := m.Prec() + 2
 	s := quo(q, sub(wide, m, one), add(wide, m, one))
-	sum := times(odd(s, 1, q, func(k int64) int64 { return 2*k + 1 }, false), 1)
+	sum := scaleByPow2(oddSeries(s, 1, q, func(k int64) int64 { return 2*k + 1 }, false), 1)
 	if e != 0 {
-		sum = add(q, sum, mul(q, of(float64(e), q), ln2.get(q)))
+		sum = add(q, sum, mul(q, fromFloat64(float64(e), q), ln2.get(q)))
 	}
 	return sum
 }
 
 // sine is the sum of sign^k s^(2k+1) / (2k+1)!, cosine that of sign^k s^2k / (2k)!, for |s| < 1; hyperbolic ones have sign 1.
 func sine(s *big.Float, sign float64, p uint) *big.Float {
-	return odd(s, sign, p, func(k int64) int64 { return 2 * k * (2*k + 1) }, true)
+	return oddSeries(s, sign, p, func(k int64) int64 { return 2 * k * (2*k + 1) }, true)
 }
 
 func cosine(s *big.Float, sign float64, p uint) *big.Float {
@@ -143,20 +143,20 @@ func cosine(s *big.Float, sign float64, p uint) *big.Float {
 	return series(z, p+8, true, func(k int64) int64 { return 2 * k * (2*k - 1) })
 }
 
-// quadrant is x - n pi/2 with |r| <= pi/4, and n modulo 4.
-func quadrant(x float64, p uint) (r *big.Float, n int64) {
+// reduceByHalfPi is the argument reduction: r = x - n pi/2 with |r| <= pi/4, and n modulo 4.
+func reduceByHalfPi(x float64, p uint) (r *big.Float, n int64) {
 	// No f64 comes closer to a multiple of pi/2 than 2^-62.
 	q := p + 96 + uint(max(math.Ilogb(x), 0))
-	half := times(pi.get(q), -1)
-	turns := quo(q, of(x, q), half)
-	whole, _ := add(q, turns, of(math.Copysign(0.5, x), q)).Int(nil)
-	r = sub(q, of(x, q), mul(q, flt(q).SetInt(whole), half))
+	half := scaleByPow2(pi.get(q), -1)
+	turns := quo(q, fromFloat64(x, q), half)
+	whole, _ := add(q, turns, fromFloat64(math.Copysign(0.5, x), q)).Int(nil)
+	r = sub(q, fromFloat64(x, q), mul(q, newFloat(q).SetInt(whole), half))
 	return r, new(big.Int).And(whole, big.NewInt(3)).Int64()
 }
 
 // sincos is the sine of x + quarter*pi/2.
 func sincos(x float64, quarter int64, p uint) *big.Float {
-	r, n := quadrant(x, p)
+	r, n := reduceByHalfPi(x, p)
 	n += quarter
 	var v *big.Float
 	if n&1 == 0 {
@@ -173,14 +173,14 @@ func sincos(x float64, quarter int64, p uint) *big.Float {
 // atan is the arc tangent of a positive q, halved until its series is fast.
 func atan(q *big.Float, p uint) *big.Float {
 	w := p + 64
-	one := of(1, w)
+	one := fromFloat64(1, w)
 	if q.Cmp(one) > 0 {
-		return sub(w, times(pi.get(w), -1), atan(quo(w, one, q), p))
+		return sub(w, scaleByPow2(pi.get(w), -1), atan(quo(w, one, q), p))
 	}
 	halvings := 0
 	for ; q.Sign() != 0 && q.MantExp(nil) > -6; halvings++ {
-		root := flt(w).Sqrt(add(w, one, mul(w, q, q)))
+		root := newFloat(w).Sqrt(add(w, one, mul(w, q, q)))
 		q = quo(w, q, add(w, one, root))
 	}
-	return times(odd(q, -1, w, func(k int64) int64 { return 2*k + 1 }, false), halvings)
+	return scaleByPow2(oddSeries(q, -1, w, func(k int64) int64 { return 2*k + 1 }, false), halvings)
 }

@@ -105,12 +105,7 @@ type clusterBarrier struct {
 	phase     int
 	openClock *sparseClock
 	doneClock *sparseClock
-	waiting   []waiter
-}
-
-type waiter struct {
-	w *warp
-	m uint32
+	waiting   []arrival
 }
 
 // decodeClusterBarrier: barrier.cluster.arrive{.release,.relaxed}{.aligned}, barrier.cluster.wait{.acquire}{.aligned}.
@@ -175,7 +170,7 @@ func (w *warp) clusterWait(m uint32) bool {
 		}
 		if w.clusterAt[i] > b.phase {
 			w.ready &^= m
-			b.waiting = append(b.waiting, waiter{w, m})
+			b.waiting = append(b.waiting, arrival{w, m})
 			return false
 		}
 	}

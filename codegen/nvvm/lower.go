@@ -99,9 +99,11 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 		}
 	}()
 	for _, e := range ir.OpsOf[tileaa.Entry](module.Body()) {
+		l.ctx.Budget.Step()
 		l.taken[e.SymName()] = true
 	}
 	for _, g := range ir.OpsOf[tileaa.Global](module.Body()) {
+		l.ctx.Budget.Step()
 		l.taken[g.SymName()] = true
 	}
 	for _, g := range ir.OpsOf[tileaa.Global](module.Body()) {

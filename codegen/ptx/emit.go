@@ -78,7 +78,7 @@ func EmitModule(m *ir.Module, o Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &emitter{module: m, options: &o, version: o.Target.PTX, own: namesBeside(m.Globals)}
+	e := &emitter{module: m, options: &o, version: o.Target.PTX, own: namesBeside(m.Globals, o.Budget)}
 	for _, f := range m.Funcs {
 		l := annotations[f]
 		switch {
@@ -325,9 +325,14 @@ type ownNames struct {
 }
 
 // namesBeside are names that no variable has.
-func namesBeside(globals []*ir.Global) *ownNames {
+func namesBeside(globals []*ir.Global, b *budget.Budget) *ownNames {
+	names := make([]string, len(globals))
+	for i, g := range globals {
+		b.Step()
+		names[i] = g.Name()
+	}
 	free := func(part string) string {
-		for slices.ContainsFunc(globals, func(g *ir.Global) bool { return strings.Contains(g.Name(), part) }) {
+		for slices.ContainsFunc(names, func(name string) bool { b.Step(); return strings.Contains(name, part) }) {
 			part = "_" + part
 		}
 		return part

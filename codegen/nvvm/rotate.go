@@ -12,7 +12,7 @@ import (
 	"tileiras/codegen/ptxop"
 )
 
-// rotation is a loop whose beginning moves into the iteration before: the wait for copies, the barrier, new copies and the reads for the
+// rotation is a loop whose head moves into the iteration before: the wait for copies, the barrier, new copies and the reads for the
 // first step of its products take place among the products of the last step, which need nothing of shared memory any more.
 //
 //	                              wait; barrier; copies; read a0
@@ -27,8 +27,8 @@ import (
 // iteration all products would wait for it. What products of the other steps take is computed among those of the step before.
 //
 // Memory sees the same accesses in the same order, but for reads that pass copies: those meet in no byte, as no wait is between them. After
-// the last iteration there is one beginning too many: a wait for what has begun long before, a barrier that all threads reach, reads of shared memory that
-// nobody uses, and copies whose guard is false. Nothing else may be in a beginning.
+// the last iteration there is one head too many: a wait for what is already under way, a barrier that all threads reach, reads of shared memory that
+// nobody uses, and copies whose guard is false. Nothing else may be in a head.
 type rotation struct {
 	*sinker
 	block *llvm.Block
@@ -70,8 +70,8 @@ func (s *sinker) rotation(b *llvm.Block, order []int32) *rotation {
 }
 
 // isGate reports whether an instruction is a wait or a barrier that may run once more than there are iterations, because all threads of a
-// loop execute it. Barriers with a thread count may belong to two roles. At an mbarrier a thread waits for copies that are already under way,
-// or, in a kernel with pipelines, for another role, which does nothing for an iteration beyond the last.
+// loop execute it. Barriers with a thread count may belong to two roles. At an mbarrier a thread waits for copies or products already under
+// way, or, in a kernel with pipelines, for another role, which does nothing for an iteration beyond the last.
 func (r *rotation) isGate(row *ptxop.Row) bool {
 	switch row.Name {
 	case "bar.sync", "bar.warp.sync", "cp.async.wait_group":

@@ -33,12 +33,10 @@ func (f *function) hideFactors(n *natives) {
 // hider is the state of hideFactors for one function.
 type hider struct {
 	*function
-	natives  *natives
-	analyzed bool
-	constant []bool      // by register: ptxas may find it to be constant, on some path at least
-	misread  []bool      // and negative as a 32-bit float
-	hidden   map[reg]reg // opaque copies of registers, in the current block
-	always   reg         // the predicate of the selects; 0 without
+	natives *natives
+	misread []bool      // by register: ptxas may find it to be constant, on some path at least, and negative as a 32-bit float; nil: not known yet
+	hidden  map[reg]reg // opaque copies of registers, in the current block
+	always  reg         // the predicate of the selects; 0 without
 }
 
 // source is where a register comes from: the operands of which one may reach it unchanged, or from all of which it is computed.
@@ -47,9 +45,9 @@ type source struct {
 	computed bool
 }
 
-// analyze finds what ptxas may know of registers: the least fixpoints of two sets, each of which a register enters once, when an operand of its source has.
+// analyze finds what ptxas may know of registers: the least fixpoints of two sets, those that may be constant and those of them that are misread, each of
+// which a register enters once, when an operand of its source has.
 func (h *hider) analyze() {
-	h.analyzed = true
 	sources, users := make([]source, len(h.regs)), make([][]reg, len(h.regs))
 	define := func(r reg, s source) {
 		h.budget.Step()
@@ -89,7 +87,7 @@ func (h *hider) analyze() {
 		}
 		return set
 	}
-	h.constant = fixpoint(func(r reg, set []bool) bool {
+	constant := fixpoint(func(r reg, set []bool) bool {
 		known := func(o operand) bool { return o.kind != kindReg || set[o.reg] }
 		s := &sources[r]
 		if s.computed {
@@ -99,7 +97,7 @@ func (h *hider) analyze() {
 	})
 	h.misread = fixpoint(func(r reg, set []bool) bool {
 		s := &sources[r]
-		return s.computed && h.constant[r] || !s.computed && slices.ContainsFunc(s.operands, func(o operand) bool { return negative(o, set) })
+		return s.computed && constant[r] || !s.computed && slices.ContainsFunc(s.operands, func(o operand) bool { return negative(o, set) })
 	})
 }
 
@@ -129,7 +127,7 @@ func sourceOf(in *inst) (s source, ok bool) {
 
 // factors makes constant factors of instruction i of a block opaque, and returns the new index of the instruction.
 func (h *hider) factors(b *block, i int) int {
-	if !h.analyzed {
+	if h.misread == nil {
 		h.analyze()
 	}
 	in := b.insts[i]

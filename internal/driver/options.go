@@ -106,11 +106,11 @@ type Options struct {
 }
 
 // check refuses values that no level, convention or optimization level has, and names of passes that are none of these.
-func (o *Options) check(passes []string) error {
+func (o *Options) check(names []string) error {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
-	if err := o.stop(passes); err != nil {
+	if err := o.stop(names); err != nil {
 		return err
 	}
 	_, ok := target.ParsePTX(o.MaxPTX)
@@ -144,11 +144,11 @@ func (o *Options) check(passes []string) error {
 }
 
 // stop checks the names of passes, and that what the compile is to give is what the pass gives after which it stops.
-func (o *Options) stop(passes []string) error {
+func (o *Options) stop(names []string) error {
 	for _, list := range [][]string{o.PrintBefore, o.PrintAfter, {o.StopAfter}} {
 		for _, n := range list {
-			if n != "" && !slices.Contains(passes, n) {
-				return noPass(n, passes)
+			if n != "" && !slices.Contains(names, n) {
+				return noPass(n, names)
 			}
 		}
 	}
@@ -162,8 +162,8 @@ func (o *Options) stop(passes []string) error {
 }
 
 // noPass is the name of a pass that is none of these.
-func noPass(name string, passes []string) error {
-	return fail(ExitUsage, "there is no pass named '%s' here; passes are: %s", name, strings.Join(passes, " "))
+func noPass(name string, names []string) error {
+	return fail(ExitUsage, "there is no pass named '%s' here; passes are: %s", name, strings.Join(names, " "))
 }
 
 // stopsWith is what a compile gives that stops after a pass; "" is none.

@@ -501,11 +501,11 @@ func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layo
 		return
 	}
 	bytes, fewest := elemBits/8, 0
-	for _, m := range []layout.MemLayout{
-		matrixRows(src.Shape(), fastDim(src), bytes),
-		rowBuffer(src, bytes, 0, layout.SwizzleBits, 0),
-		rowBuffer(src, bytes, 1, layout.SwizzleBits, 0),
-	} {
+	candidates := []layout.MemLayout{rowBuffer(src, bytes, 0, layout.SwizzleBits, 0), rowBuffer(src, bytes, 1, layout.SwizzleBits, 0)}
+	if shape, fast := src.Shape(), fastDim(src); shape[fast]*bytes < swizzleWidth { // else the first one is this
+		candidates = slices.Insert(candidates, 0, matrixRows(shape, fast, bytes))
+	}
+	for _, m := range candidates {
 		p, row := matrixRead(s, m, dst, elemBits)
 		if row == nil {
 			continue

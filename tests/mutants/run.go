@@ -84,7 +84,7 @@ type Lab struct {
 	Scratch string
 	Sites   []*Site // mutant n is Sites[n-1]
 	Tests   []*Test
-	// Seconds of processor time, and bytes of memory, that a test with a mutant may take: an endless loop is a mutant noticed.
+	// Seconds of processor time that a test may take at most.
 	Seconds int
 }
 
@@ -204,9 +204,12 @@ func (l *Lab) copyTree() error {
 	})
 }
 
-// run runs a test with variables of the environment; a test that takes too much processor time or memory is ended.
-func (l *Lab) run(ctx context.Context, t *Test, env ...string) (string, error) {
-	limit := fmt.Sprintf("ulimit -t %d; exec %q -test.run '^%s$' -test.count=1 -test.failfast %s", l.Seconds, l.program(t.Package), t.Name, t.Flags)
+// patience is how many seconds of processor time a test may take with a mutant: an endless loop is a mutant noticed.
+func (l *Lab) patience(t *Test) int { return min(l.Seconds, 5+int(20*t.Took.Seconds())) }
+
+// run runs a test with variables of the environment; a test that takes more seconds of processor time, or too much memory, is ended.
+func (l *Lab) run(ctx context.Context, t *Test, seconds int, env ...string) (string, error) {
+	limit := fmt.Sprintf("ulimit -t %d; exec %q -test.run '^%s$' -test.count=1 -test.failfast %s", seconds, l.program(t.Package), t.Name, t.Flags)
 	cmd := exec.CommandContext(ctx, "sh", "-c", limit)
 	cmd.Dir = l.folder(t.Package)
 	cmd.Env = slices.Concat(os.Environ(), t.Env, []string{"GOMEMLIMIT=2GiB"}, env)
@@ -235,7 +238,7 @@ func (l *Lab) Survey(ctx context.Context, pkg string, only *regexp.Regexp, flags
 			return err
 		}
 		start := time.Now()
-		if out, err := l.run(ctx, t, "MUTANT_REACHED="+file); err != nil {
+		if out, err := l.run(ctx, t, l.Seconds, "MUTANT_REACHED="+file); err != nil {
 			return fmt.Errorf("%s fails without a mutant: %w\n%s", t, err, out)
 		}
 		t.Took = time.Since(start)
@@ -276,7 +279,7 @@ func (l *Lab) Kill(ctx context.Context, n int) Fate {
 	slices.SortStableFunc(tests, func(a, b *Test) int { return int(a.Took - b.Took) })
 	f.Reached = len(tests)
 	for _, t := range tests {
-		if _, err := l.run(ctx, t, fmt.Sprintf("MUTANT=%d", n)); err != nil {
+		if _, err := l.run(ctx, t, l.patience(t), fmt.Sprintf("MUTANT=%d", n)); err != nil {
 			f.Killer = t
 			return f
 		}

@@ -33,6 +33,14 @@ func (b *Builder) Place() (*Block, *Op) { return b.block, b.at }
 // SetPlace restores what Place returned.
 func (b *Builder) SetPlace(bl *Block, at *Op) { b.block, b.at = bl, at }
 
+// WithLoc runs make, whose operations are at another location.
+func (b *Builder) WithLoc(l Location, make func()) {
+	old := b.Loc
+	b.Loc = l
+	make()
+	b.Loc = old
+}
+
 // Insert puts an op that is in no block at the place.
 func (b *Builder) Insert(op *Op) *Op {
 	b.block.insert(op, b.at)

@@ -1,5 +1,11 @@
 package ir
 
+import (
+	"fmt"
+	"path"
+	"strconv"
+)
+
 // Location says where an operation came from. Locations are immutable and may be shared; nil is never a location, use
 // UnknownLoc. A dialect's debug attributes may be locations too (DialectLoc).
 type Location interface{ isLocation() }
@@ -77,6 +83,31 @@ func fileLine(l Location, visits *int) (file string, line, col uint32, ok bool) 
 		return fileLine(l.Caller, visits)
 	}
 	return "", 0, 0, false
+}
+
+// maxInlined bounds how many calls deep inlined code is followed.
+const maxInlined = 100
+
+// ShortPlace is "file:line:col" without folders, "" when the location names no file; of inlined code it is the place in the kernel
+// with that in the function behind it, "kernel.py:42:24 (helper.py:28)".
+func ShortPlace(l Location) string {
+	file, line, col, ok := FileLine(l)
+	if !ok {
+		return ""
+	}
+	inner := path.Base(file) + ":" + strconv.Itoa(int(line))
+	outer := l
+	for range maxInlined {
+		site, ok := outer.(*CallSiteLoc)
+		if !ok {
+			break
+		}
+		outer = site.Caller
+	}
+	if f, n, c, ok := FileLine(outer); ok && outer != l {
+		return fmt.Sprintf("%s:%d:%d (%s)", path.Base(f), n, c, inner)
+	}
+	return fmt.Sprintf("%s:%d", inner, col)
 }
 
 // IsUnknown reports whether a location says nothing.

@@ -10,6 +10,7 @@ import (
 	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
+	"tileiras/ir"
 	"tileiras/ir/budget"
 )
 
@@ -19,6 +20,7 @@ type builder struct {
 	target *target.Target
 	budget *budget.Budget
 	module *llvm.Module
+	lines  bool // notes of operations say where they stand in the source
 	fn     *llvm.Func
 	start  *block // the first block: what it computes is known everywhere
 	cur    *block
@@ -49,20 +51,20 @@ type builder struct {
 	numbers   local.Slab[int]
 	attached  local.Slab[*metadata.Attachment]
 
-	notes  map[string]*metadata.Attachment // of the names of operations
-	opName string                          // the name of the operation being lowered, of which the next instruction has a note
-	place  *metadata.Attachment            // the debug location, of which every instruction has one
+	origin *ir.Op               // where instructions come from: in each block the first one has a note of it
+	note   *metadata.Attachment // that note, once there is an instruction
+	place  *metadata.Attachment // the debug location, of which every instruction has one
 }
 
 // registers is how many a usual kernel has, about.
 const registers = 1024
 
-func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type) *builder {
+func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type, lines bool) *builder {
 	return &builder{
-		target: t, module: m,
+		target: t, module: m, lines: lines,
 		values: make([]value.Value, 1, registers), homes: make([]*block, 1, registers), made: make([]reg, 0, registers),
 		computed: newComputed(registers / 2), addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
-		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{}, notes: map[string]*metadata.Attachment{},
+		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{},
 	}
 }
 
@@ -82,9 +84,10 @@ type sum struct {
 // block is a basic block.
 type block struct {
 	*llvm.Block
-	number int32 // from 1 on
-	phis   int   // that it begins with
-	order  int   // when the block first became the current one, 0 = never
+	number int32  // from 1 on
+	phis   int    // that it begins with
+	order  int    // when the block first became the current one, 0 = never
+	noted  *ir.Op // whose note came last
 }
 
 func (b *builder) newBlock() *block {
@@ -149,31 +152,25 @@ func (b *builder) emit(inst llvm.Instruction) {
 	b.budget.Step()
 	b.budget.Hold(budget.InstructionBytes)
 	b.cur.Insts = local.Append(b.cur.Insts, inst)
-	if b.opName == "" && b.place == nil {
+	unnoted := b.cur.noted != b.origin && b.origin != nil
+	if !unnoted && b.place == nil {
 		return
 	}
 	if m := metadataOf(inst); m != nil {
 		if *m == nil {
 			*m = b.attached.Take(2)[:0]
 		}
-		if b.opName != "" {
-			*m = append(*m, b.sourceNote(b.opName))
-			b.opName = ""
+		if unnoted {
+			if b.note == nil {
+				b.note = note(ptxop.Source, &metadata.String{Value: sourceText(b.origin, b.lines)})
+			}
+			*m = append(*m, b.note)
+			b.cur.noted = b.origin
 		}
 		if b.place != nil {
 			*m = append(*m, b.place)
 		}
 	}
-}
-
-// sourceNote is the note of an operation.
-func (b *builder) sourceNote(op string) *metadata.Attachment {
-	n := b.notes[op]
-	if n == nil {
-		n = note(ptxop.Source, &metadata.String{Value: op})
-		b.notes[op] = n
-	}
-	return n
 }
 
 // lookup finds a pure value under k that dominates the end of the block which it would go to; nil if there is none.

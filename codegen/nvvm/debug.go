@@ -6,11 +6,43 @@ import (
 	"github.com/llir/llvm/ir/metadata"
 
 	"tileiras/codegen/ptxop"
+	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
 
 // debugInfo is the source files of the module by name.
 type debugInfo struct{ files map[string]*metadata.DIFile }
+
+// sourceText is what a comment says of an operation: its name, the shape of the tile that it makes or moves, and its place in the program if
+// source lines are asked for.
+func sourceText(op *ir.Op, lines bool) string {
+	text := op.Def.Name
+	if shape, elem, ok := movedTile(op); ok {
+		text += " " + tileaa.ShapeText(shape, elem)
+	}
+	if at := ir.ShortPlace(op.Loc()); lines && at != "" {
+		text += " at " + at
+	}
+	return text
+}
+
+// movedTile is the shape and elements of the first tile among the results of an operation, or among its operands if it has no such result.
+func movedTile(op *ir.Op) (shape []int64, elem ir.Type, ok bool) {
+	if op.NumRegions() > 0 {
+		return nil, nil, false
+	}
+	for _, r := range op.Results() {
+		if shape, elem, ok = tileaa.ShapeAndElem(r.Type()); ok && len(shape) > 0 {
+			return shape, elem, true
+		}
+	}
+	for _, v := range op.Operands() {
+		if shape, elem, ok = tileaa.ShapeAndElem(v.Type()); ok && len(shape) > 0 {
+			return shape, elem, true
+		}
+	}
+	return nil, nil, false
+}
 
 // location is the debug location of an operation; nil when it has none or nobody asked.
 func (f *fn) location(op *ir.Op) *metadata.Attachment {

@@ -175,7 +175,7 @@ func newFn(l *lowerer, k *kernel) *fn {
 		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, blocks: map[*ir.Value]*pointers{}, buffers: map[*ir.Value]*buffer{},
 		traffic: map[*ir.Value]traffic{},
 	}
-	f.builder = newBuilder(l.o.Target, l.m, l.structs)
+	f.builder = newBuilder(l.o.Target, l.m, l.structs, l.o.Lines())
 	f.builder.budget = l.ctx.Budget
 	return f
 }
@@ -204,15 +204,14 @@ func (f *fn) block(b *ir.Block) {
 
 func (f *fn) lower(op *ir.Op) {
 	f.budget.Step()
-	outer := f.current
-	f.current = op
+	outer, from, note, place := f.current, f.origin, f.note, f.place
+	f.current, f.origin, f.note, f.place = op, op, nil, f.location(op)
 	l := lowerings.Of(op.Code())
 	if l == nil {
 		f.unsupported("%s", f.typesOf(op))
 	}
-	f.place, f.opName = f.location(op), op.Def.Name
 	l(f, op)
-	f.current = outer
+	f.current, f.origin, f.note, f.place = outer, from, note, place
 }
 
 // typesOf describes an operation by the types of what it takes and makes.

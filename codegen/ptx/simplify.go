@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"cmp"
 	"slices"
 
 	"tileiras/codegen/ptxop"
@@ -104,19 +105,29 @@ func (s *simplifier) live(in *inst) bool {
 	return false
 }
 
-// sweep removes dead phis and instructions.
+// sweep removes dead phis and instructions. The note of a dead instruction goes to the next one of its block that is live, if that has none.
 func (s *simplifier) sweep() {
 	for _, b := range s.blocks {
 		b.phis = slices.DeleteFunc(b.phis, func(p phi) bool { return s.uses[p.dst] == 0 })
-		kept := 0
+		kept, note := 0, ""
 		for i := range b.insts {
 			s.budget.Step()
-			if in := &b.insts[i]; s.live(in) {
-				if kept < i {
-					b.insts[kept] = *in
-				}
-				kept++
+			in := &b.insts[i]
+			m := s.metas[in.meta]
+			if !s.live(in) {
+				note = cmp.Or(m.note, note)
+				continue
 			}
+			if note != "" && m.note == "" {
+				m.note = note
+				s.metas = append(s.metas, m)
+				in.meta = int32(len(s.metas) - 1)
+			}
+			note = ""
+			if kept < i {
+				b.insts[kept] = *in
+			}
+			kept++
 		}
 		b.insts = b.insts[:kept]
 	}

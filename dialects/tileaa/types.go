@@ -324,6 +324,26 @@ func (t *TensorMemoryType) WriteType(w *strings.Builder) {
 
 func (t *MapMemoryType) WriteType(w *strings.Builder) { fmt.Fprintf(w, "map_memory<%d>", t.Maps) }
 
+// ShapeAndElem is the shape and the element type of a tile, a block or a buffer; ok is false of other types.
+func ShapeAndElem(t ir.Type) (shape []int64, elem ir.Type, ok bool) {
+	switch t := t.(type) {
+	case *TileType:
+		return t.Shape, t.Elem, true
+	case *BlockType:
+		return t.Shape, t.Elem, true
+	case *BufferType:
+		return t.Shape, t.Elem, true
+	}
+	return nil, nil, false
+}
+
+// ShapeText is a shape with its element type as types print it, 128x64xf16.
+func ShapeText(shape []int64, elem ir.Type) string {
+	var b strings.Builder
+	writeShaped(&b, shape, elem)
+	return b.String()
+}
+
 func writeShaped(w *strings.Builder, shape []int64, elem ir.Type) {
 	for _, d := range shape {
 		w.WriteString(extent(d) + "x")

@@ -32,7 +32,7 @@ var TileOptCommand = sync.OnceValue(func() *Command {
 			{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
 			{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
 			{Name: "abi", Kind: EnumFlag, Default: "cuda", Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
-			{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the PTX"},
+			{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the PTX and its comments"},
 		}, codeFlags(), tileTextFlags(), showFlags, commonFlags),
 	}
 })

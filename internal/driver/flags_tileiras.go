@@ -59,7 +59,7 @@ func compileFlags() []Flag {
 		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same but for ptxas, which gets the number"},
 		{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
 			{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
-		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output"},
+		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output; comments of PTX have them, too"},
 	}, codeFlags(), []Flag{
 		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
 		{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},

@@ -329,7 +329,7 @@ func (w *writer) resources() {
 		for _, r := range op.Results() {
 			if t := tileaa.AsTile(r); t != nil && t.Layout != nil {
 				if n := cost.Registers(t.Layout.Regs(), tileaa.ElemBits(t.Elem)); n > largest {
-					largest, text = n, tileText(t.Shape, t.Elem)
+					largest, text = n, tileaa.ShapeText(t.Shape, t.Elem)
 				}
 			}
 		}
@@ -347,15 +347,6 @@ func (w *writer) resources() {
 	args = append(args, arg("BlocksPerMultiprocessor", blocks), arg("LimitedBy", limit))
 	w.add(w.entry, remark.Resources, remark.Analysis, "RemarkResources",
 		fmt.Sprintf("A block takes %d threads, %d bytes of shared memory and up to %d registers a thread", plan.Threads(), shared, registers), args...)
-}
-
-// tileText is "128x64xf16".
-func tileText(shape []int64, elem ir.Type) string {
-	s := ""
-	for _, d := range shape {
-		s += fmt.Sprintf("%dx", d)
-	}
-	return s + ir.ShortType(elem)
 }
 
 // loop says whether the loads of a loop overlap with its work.

@@ -65,7 +65,8 @@ func generation(m *atom.MMA) string {
 
 // otherAtoms says why no matrix instruction serves.
 func otherAtoms(w *writer, d tileaa.Dot, m *atom.MMA) []string {
-	l, r := shapeOf(d.Lhs()), shapeOf(d.Rhs())
+	l, _, _ := tileaa.ShapeAndElem(d.Lhs().Type())
+	r, _, _ := tileaa.ShapeAndElem(d.Rhs().Type())
 	n := len(l)
 	if n < 2 || len(r) != n {
 		return nil
@@ -81,22 +82,9 @@ func otherAtoms(w *writer, d tileaa.Dot, m *atom.MMA) []string {
 	return uniq(reasons)
 }
 
-func shapeOf(v *ir.Value) []int64 {
-	switch t := v.Type().(type) {
-	case *tileaa.TileType:
-		return t.Shape
-	case *tileaa.BufferType:
-		return t.Shape
-	}
-	return nil
-}
-
 func operandType(v *ir.Value) string {
-	switch t := v.Type().(type) {
-	case *tileaa.TileType:
-		return tileText(t.Shape, t.Elem)
-	case *tileaa.BufferType:
-		return tileText(t.Shape, t.Elem)
+	if shape, elem, ok := tileaa.ShapeAndElem(v.Type()); ok {
+		return tileaa.ShapeText(shape, elem)
 	}
 	return ir.ShortType(v.Type())
 }
@@ -147,7 +135,7 @@ func (w *writer) mapped(op *ir.Op, m tileaa.TensorMap) {
 	w.add(op, remark.Memory, remark.Passed, "RemarkMemoryLoadInstructionSelected", "Load instruction selected",
 		arg("Instruction", "TMA Load instruction"), arg("Shape", strings.ReplaceAll(fmt.Sprint([]int64(m.Box())), " ", ", ")))
 	t := ir.Cast[tileaa.AsyncCopy](op).Buffer().Type().(*tileaa.BufferType)
-	tile, elements := tileText(t.Shape, t.Elem), int64(1)
+	tile, elements := tileaa.ShapeText(t.Shape, t.Elem), int64(1)
 	for _, n := range m.Box() {
 		elements *= n
 	}
@@ -263,7 +251,7 @@ func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom
 // width are the facts of an access of vec elements.
 func (w *writer) width(verb string, kind atom.CopyKind, shape []int64, elem ir.Type, fast, vec int) []remark.Arg {
 	bytes := vec * tileaa.ElemBytes(elem)
-	args := []remark.Arg{arg("Tile", tileText(shape, elem)), arg("Bytes", bytes), arg("Elements", vec), arg("Dimension", fast)}
+	args := []remark.Arg{arg("Tile", tileaa.ShapeText(shape, elem)), arg("Bytes", bytes), arg("Elements", vec), arg("Dimension", fast)}
 	if row := atom.SelectCopy(w.Target, kind, bytes); row != nil {
 		args = append(args, arg("Instruction", row.Name))
 	}
@@ -282,7 +270,7 @@ func (w *writer) access(op *ir.Op, verb string, shape []int64, elem ir.Type, vec
 			args = append(args, arg("Reason", r))
 		}
 	}
-	w.add(op, remark.Access, kind, "RemarkAccessWidth", fmt.Sprintf("A thread %ss %d bytes of %s at a time", strings.TrimSuffix(verb, "y")+plural(verb), bytes, tileText(shape, elem)), args...)
+	w.add(op, remark.Access, kind, "RemarkAccessWidth", fmt.Sprintf("A thread %ss %d bytes of %s at a time", strings.TrimSuffix(verb, "y")+plural(verb), bytes, tileaa.ShapeText(shape, elem)), args...)
 }
 
 // plural makes "copies" of "copy" together with the s that follows.
@@ -303,7 +291,7 @@ func (w *writer) conversion(op tileaa.ConvertLayout) {
 	if c == (cost.Cost{}) || plan.Kind == layout.Shared {
 		return
 	}
-	w.add(op.Op, remark.Layout, remark.Analysis, "RemarkLayoutConversion", fmt.Sprintf("%s changes its layout by %s", tileText(dst.Shape, dst.Elem), plan.Kind),
+	w.add(op.Op, remark.Layout, remark.Analysis, "RemarkLayoutConversion", fmt.Sprintf("%s changes its layout by %s", tileaa.ShapeText(dst.Shape, dst.Elem), plan.Kind),
 		append([]remark.Arg{arg("How", plan.Kind.String())}, w.costArgs(c)...)...)
 }
 
@@ -362,7 +350,7 @@ func (w *writer) buffer(op *ir.Op, slots int, t *tileaa.BufferType, uses []*ir.U
 	}
 	w.depth = depth
 	bytes := slots * cost.SharedBytes(*t.Mem, bits)
-	text := fmt.Sprintf("%s goes from %s through %d bytes of shared memory", tileText(t.Shape, t.Elem), from, bytes)
+	text := fmt.Sprintf("%s goes from %s through %d bytes of shared memory", tileaa.ShapeText(t.Shape, t.Elem), from, bytes)
 	args := []remark.Arg{arg("How", "shared memory"), arg("Bytes", bytes), arg("WrittenBy", by), arg("ReadBy", strings.Join(uniq(reads), ", "))}
 	w.add(op, remark.Layout, remark.Analysis, "RemarkLayoutConversion", text, append(args, w.costArgs(total)...)...)
 }

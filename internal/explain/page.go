@@ -2,8 +2,8 @@ package explain
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -72,7 +72,7 @@ func page(b *bytes.Buffer, name, gpu string, list []*remark.Remark, launch []str
 		for _, r := range list {
 			if slices.Contains(s.ids, r.ID) {
 				mine = append(mine, r)
-				rows = append(rows, append([]string{short(r.Loc)}, s.row(r)...))
+				rows = append(rows, append([]string{cmp.Or(ir.ShortPlace(r.Loc), "-")}, s.row(r)...))
 			}
 		}
 		if len(rows) == 0 {
@@ -147,30 +147,6 @@ func planPart(b *bytes.Buffer, list []*remark.Remark) {
 
 // ofPlanAndLoops are remarks of the plan that a page tells elsewhere; the others are what passes said.
 var ofPlanAndLoops = []string{"RemarkPlanSelected", "RemarkPlanRejected", "RemarkPlanAlternative", "RemarkLoopPipelined", "RemarkLoopNotPipelined"}
-
-// short is a place without its folder; of inlined code first the place in the kernel.
-func short(l ir.Location) string {
-	file, line, col, ok := ir.FileLine(l)
-	if !ok {
-		return "-"
-	}
-	inner := fmt.Sprintf("%s:%d", filepath.Base(file), line)
-	outer := l
-	for range maxInlined {
-		site, ok := outer.(*ir.CallSiteLoc)
-		if !ok {
-			break
-		}
-		outer = site.Caller
-	}
-	if f, n, c, ok := ir.FileLine(outer); ok && outer != l {
-		return fmt.Sprintf("%s:%d:%d (%s)", filepath.Base(f), n, c, inner)
-	}
-	return fmt.Sprintf("%s:%d", inner, col)
-}
-
-// maxInlined bounds how many calls deep inlined code is followed.
-const maxInlined = 100
 
 func reasons(r *remark.Remark) []string {
 	var out []string

@@ -167,9 +167,11 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 	for _, i := range g.copies {
 		c, ring := x.copies[i], x.rings[i]
 		slots := ring.Type().(*tileaa.RingType).Slots
-		slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), ring, position, ahead%slots).Result()
-		begun := copyAhead(x.b, c, m, slot, x.joined[i], exists)
-		tokens = append(tokens, begun.ResultToken())
+		x.b.WithLoc(c.Op.Loc(), func() {
+			slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), ring, position, ahead%slots).Result()
+			begun := copyAhead(x.b, c, m, slot, x.joined[i], exists)
+			tokens = append(tokens, begun.ResultToken())
+		})
 	}
 	tileaa.NewAsyncCommit(x.b)
 	for i, v := range g.carriedArgs {

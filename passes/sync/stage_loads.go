@@ -478,8 +478,10 @@ func (g *staging) load(m ir.Mapping, st *stagedStore) {
 func (g *staging) store(m ir.Mapping, i int, position *ir.Value, ahead int64) {
 	st := g.stores[i]
 	g.clone(m, st.late)
-	slot := tileaa.NewRingSlot(g.b, st.Buffer().Type(), g.rings[i], position, ahead%g.slots).Result()
-	tileaa.NewBufferStore(g.b, m.Lookup(st.Value()), slot, tileaa.BufferStoreOptions{Atom: st.Atom()})
+	g.b.WithLoc(st.BufferStore.Op.Loc(), func() {
+		slot := tileaa.NewRingSlot(g.b, st.Buffer().Type(), g.rings[i], position, ahead%g.slots).Result()
+		tileaa.NewBufferStore(g.b, m.Lookup(st.Value()), slot, tileaa.BufferStoreOptions{Atom: st.Atom()})
+	})
 }
 
 // storeIf does some of the next iteration's stores, if there is one. The branch keeps what waits for the loads behind the product: without

@@ -226,6 +226,12 @@ func IsRanked(v *ir.Value) bool {
 	return t != nil && len(t.Shape) > 0
 }
 
+// IsSingle reports whether a value is a scalar, which all threads hold, or a token.
+func IsSingle(v *ir.Value) bool {
+	t := AsTile(v)
+	return t != nil && len(t.Shape) == 0 || IsToken(v)
+}
+
 // ShapeOf is the shape of a tile or block of rank 1 or more; nil for everything else.
 func ShapeOf(v *ir.Value) []int64 {
 	switch t := v.Type().(type) {
@@ -245,6 +251,14 @@ func LayoutOf(v *ir.Value) *layout.Layout {
 		return t.Layout
 	}
 	return nil
+}
+
+// OwnerOf is the role or the entry whose warps compute an op.
+func OwnerOf(op *ir.Op) *ir.Op {
+	for op.Code() != OpRole && op.Code() != OpEntry {
+		op = op.ParentOp()
+	}
+	return op
 }
 
 // PlanOf is the plan that plan-kernel wrote on an entry.

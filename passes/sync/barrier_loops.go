@@ -6,6 +6,7 @@ import (
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 )
 
 // This file is how insert-barriers takes loops: once each, with a summary for what is around.
@@ -14,8 +15,8 @@ import (
 type exposedAccesses struct {
 	shared []span
 	tokens []exposure
-	all    kinds // of accesses that come after tokens of outside that are too many to list
-	order  bool  // one of them comes after everything
+	all    kernel.AccessKinds // of accesses that come after tokens of outside that are too many to list
+	order  bool               // one of them comes after everything
 }
 
 // exposure is an access that comes after a token from outside of the loop.
@@ -43,11 +44,11 @@ func (w *inserter) expose(op *ir.Op, after coverage, spans []span) {
 	for _, r := range spans {
 		addSpan(&x.shared, r)
 	}
-	kind := kindOf(op)
+	kind := kernel.AccessKindsOf(op)
 	if kind == 0 {
 		return
 	}
-	x.order = x.order || ordersAll(op)
+	x.order = x.order || kernel.OrdersAll(op)
 	if after.all > 0 {
 		x.all |= kind
 	}
@@ -64,7 +65,7 @@ func (x *exposedAccesses) add(e exposure) {
 	case len(x.tokens) < maxListed:
 		x.tokens = append(x.tokens, e)
 	default:
-		x.all |= kindOf(e.op)
+		x.all |= kernel.AccessKindsOf(e.op)
 	}
 }
 
@@ -78,7 +79,7 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	}
 	need(p.requireAll(sum.exposed.all))
 	if sum.exposed.order {
-		need(p.requireAll(ordered))
+		need(p.requireAll(kernel.Ordered))
 	}
 	var after []coverage
 	for _, e := range sum.exposed.tokens {

@@ -8,6 +8,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -85,7 +86,7 @@ func (p *proofs) sameThreads(e covered, op *ir.Op) bool {
 }
 
 // actsOnce reports whether an access is made by the owner of an element alone, not by every thread that has a copy of it.
-func actsOnce(op *ir.Op) bool { return kindOf(op)&(write|strongRead) != 0 }
+func actsOnce(op *ir.Op) bool { return kernel.AccessKindsOf(op)&(kernel.Write|kernel.StrongRead) != 0 }
 
 func rankOf(op *ir.Op) int {
 	if t := tileaa.AccessedTile(op); t != nil {

@@ -7,8 +7,8 @@ import (
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 )
 
 // This file is the state of insert-barriers: what happened since the last barrier, and what tokens cover of it. Lists are bounded: what
@@ -57,56 +57,9 @@ const (
 type pending struct {
 	shared   []span
 	inFlight []flight
-	synced   int                // when all threads met last, on every way here
-	last     [kindsOfAccess]int // when global memory was accessed last, by kind
-	dead     bool               // no way leads here
-}
-
-// kinds is a set of kinds of accesses to global memory. Weak reads can be in any order; strong ones see other tile blocks, and a later
-// one must not see less than an earlier one.
-type kinds uint8
-
-const (
-	weakRead kinds = 1 << iota
-	strongRead
-	write
-	// ordered comes after everything, as a release.
-	ordered
-
-	kindsOfAccess = 3
-)
-
-// kindOf is what an op does to memory outside the kernel's buffers; 0: nothing.
-func kindOf(op *ir.Op) kinds {
-	fences := ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcWait](op) || ir.Is[tileaa.GdcLaunchDependents](op)
-	switch {
-	case fences || tileaa.Touches(op, ir.Write, tileaa.GlobalSpace):
-		return write
-	case !tileaa.Touches(op, ir.Read, tileaa.GlobalSpace):
-		return 0
-	case tileaa.IsStrong(op):
-		return strongRead
-	}
-	return weakRead
-}
-
-// conflicting reports whether the order of two accesses matters.
-func conflicting(a, b kinds) bool {
-	return (a|b)&(write|ordered) != 0 || a&b&strongRead != 0
-}
-
-// orders reports whether a memory op has acquire or release semantics.
-func orders(op *ir.Op, what def.MemOrder) bool {
-	m, ok := ir.As[tileaa.MemoryOp](op)
-	if !ok {
-		return ir.Is[tileaa.GdcWait](op) && what == def.Acquire
-	}
-	return m.Order() == what || m.Order() == def.AcqRel
-}
-
-// ordersAll reports whether an op comes after everything before it in the tile block, whatever its token says.
-func ordersAll(op *ir.Op) bool {
-	return orders(op, def.Release) || ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcLaunchDependents](op)
+	synced   int                        // when all threads met last, on every way here
+	last     [kernel.NumAccessKinds]int // when global memory was accessed last, by kind
+	dead     bool                       // no way leads here
 }
 
 // requirement is what must stand in front of an access: waits for work in flight, and a barrier.
@@ -176,7 +129,7 @@ func (p *pending) syncLanes() {
 }
 
 // note remembers an access to global memory.
-func (p *pending) note(k kinds, now int) {
+func (p *pending) note(k kernel.AccessKinds, now int) {
 	for i := range p.last {
 		if k&(1<<i) != 0 {
 			p.last[i] = now
@@ -185,13 +138,13 @@ func (p *pending) note(k kinds, now int) {
 }
 
 // requireAll is who must meet before an access of kinds k that comes after everything.
-func (p *pending) requireAll(k kinds) (d requirement) {
+func (p *pending) requireAll(k kernel.AccessKinds) (d requirement) {
 	for i, at := range p.last {
-		if at > 0 && at >= p.synced && k != 0 && conflicting(k, 1<<i) {
+		if at > 0 && at >= p.synced && k != 0 && kernel.Conflicting(k, 1<<i) {
 			d.participants = everybody
 		}
 	}
-	if k&(write|ordered) != 0 {
+	if k&(kernel.Write|kernel.Ordered) != 0 {
 		for _, f := range p.inFlight {
 			if f.engine == copies {
 				d.wait[copies] = d.wait[copies].and(min(waitFor(f), forAll))
@@ -206,7 +159,7 @@ func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
 	for _, f := range p.inFlight {
 		if (f.write || r.write) && f.lo < r.hi && r.lo < f.hi && !distinctSlots(f.span, r) {
 			d.wait[f.engine] = d.wait[f.engine].and(waitFor(f))
-			if f.op == nil || !readByUnit(f.op) {
+			if f.op == nil || !tileaa.ReadByUnit(f.op) {
 				d.participants = everybody
 			}
 		}
@@ -256,7 +209,7 @@ func (p *pending) wait(e engine, n int) {
 	}
 	p.inFlight = slices.DeleteFunc(p.inFlight, func(f flight) bool {
 		over := f.engine == e && f.age > n
-		if over && (f.op == nil || !readByUnit(f.op)) {
+		if over && (f.op == nil || !tileaa.ReadByUnit(f.op)) {
 			addSpan(&p.shared, f.span)
 		}
 		return over
@@ -342,7 +295,7 @@ func (p *pending) addLoop(end *pending, now int) {
 func (p *pending) setTop() {
 	p.shared = []span{{hi: everywhere, write: true}}
 	p.inFlight = []flight{{span: p.shared[0]}, {span: p.shared[0], engine: products, age: 1}}
-	p.last = [kindsOfAccess]int{1, 1, 1}
+	p.last = [kernel.NumAccessKinds]int{1, 1, 1}
 }
 
 // includes reports whether s says of a conflict all that r says.

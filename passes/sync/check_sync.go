@@ -8,6 +8,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/memory"
 	"tileiras/passes/pass"
 )
 
@@ -303,25 +304,25 @@ func readInside(slot *ir.Op) bool {
 // tooEarly says that a product in flight still sums in columns of tensor memory that an op takes, scales or stores, or still reads what is there, where an op or
 // another product writes.
 func (a *actor) tooEarly(op *ir.Op) *fault {
-	var touches region
-	d, begins := onTensorUnit(op) // the unit sums in the order of its products
+	var touches memory.TensorRegion
+	d, begins := tileaa.OnTensorUnit(op) // the unit sums in the order of its products
 	if begins {
-		touches = regionOf(d)
+		touches = memory.TensorRegionOf(d)
 	} else if sums, ok := ir.As[tileaa.SumsOp](op); ok {
 		d, _ := tileaa.ProductOf(sums)
-		touches = regionOf(d)
+		touches = memory.TensorRegionOf(d)
 	} else if s, ok := ir.As[tileaa.FactorStore](op); ok {
-		touches = regionOfFactor(s)
+		touches = memory.FactorRegionOf(s)
 	}
 	for _, g := range a.products {
-		d, ok := onTensorUnit(g[0].op)
+		d, ok := tileaa.OnTensorUnit(g[0].op)
 		if !ok {
 			continue
 		}
-		if !begins && regionOf(d).overlaps(touches) {
+		if !begins && memory.TensorRegionOf(d).Overlaps(touches) {
 			return &fault{op, "takes columns of a product that was not waited for", d.Op}
 		}
-		if s, ok := ir.DefinedBy[tileaa.FactorStore](d.Lhs()); ok && regionOfFactor(s).overlaps(touches) {
+		if s, ok := ir.DefinedBy[tileaa.FactorStore](d.Lhs()); ok && memory.FactorRegionOf(s).Overlaps(touches) {
 			return &fault{op, "writes to columns that a product reads which was not waited for", d.Op}
 		}
 	}
@@ -409,7 +410,7 @@ func (j *judge) pass(a *actor, e *event) *fault {
 func (a *actor) receive(p passed) {
 	a.learn(p.clock)
 	for _, x := range p.after {
-		if x.known |= 1 << a.number; x.done == 0 && !runsAsync(x.op) {
+		if x.known |= 1 << a.number; x.done == 0 && !tileaa.RunsAsync(x.op) {
 			x.done, x.seen = a.time, a
 		}
 	}
@@ -452,7 +453,7 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 	case op.Code() == tileaa.OpAsyncCopy:
 		now.done = 0
 		a.open = append(a.open, now)
-	case runsAsync(op) && !isTensorMemory(t.alloc):
+	case tileaa.RunsAsync(op) && !isTensorMemory(t.alloc):
 		now.done = 0
 		a.products[last] = append(a.products[last], now)
 	}
@@ -520,18 +521,12 @@ func (j *judge) cell(p *location) *cell {
 	return c
 }
 
-// runsAsync reports whether an op is a product that stays in flight.
-func runsAsync(op *ir.Op) bool {
-	d, ok := ir.As[tileaa.Dot](op)
-	return ok && d.InFlight()
-}
-
 // counted is how many of the products that waits count an op begins, or stands for.
 func counted(op *ir.Op) int {
 	if s, ok := ir.As[tileaa.SumsStore](op); ok {
 		return tileaa.CountsAs(s)
 	}
-	if runsAsync(op) {
+	if tileaa.RunsAsync(op) {
 		return 1
 	}
 	return 0
@@ -548,11 +543,6 @@ func wrongContents(op *ir.Op, t touch, c *cell) *fault {
 	return nil
 }
 
-// readByUnit reports whether an op reads through the tensor unit alone: whoever waits knows that it is over for all.
-func readByUnit(op *ir.Op) bool {
-	return runsAsync(op) && ir.Cast[tileaa.Dot](op).Atom().Atom.Tensor != nil
-}
-
 // lands reports whether an op takes what products left in tensor memory, for which its threads have waited: a loop does at its end.
 func lands(op *ir.Op) bool {
 	switch op.Code() {
@@ -566,13 +556,13 @@ func lands(op *ir.Op) bool {
 func (j *judge) unordered(first, then *access, same bool) string {
 	a := then.by
 	switch {
-	case first.by != a && (first.time > a.knows[first.by.number] || runsAsync(first.op) && first.known>>a.number&1 == 0 && (first.done == 0 || first.done > a.knows[first.by.number])):
+	case first.by != a && (first.time > a.knows[first.by.number] || tileaa.RunsAsync(first.op) && first.known>>a.number&1 == 0 && (first.done == 0 || first.done > a.knows[first.by.number])):
 		return "which another role has not passed on"
 	case first.by != a:
 		return ""
 	case first.done == 0, first.seen != nil && first.done > a.knows[first.seen.number]:
 		return "where a copy is in flight"
-	case first.seen != nil, readByUnit(first.op):
+	case first.seen != nil, tileaa.ReadByUnit(first.op):
 		return ""
 	case first.done <= a.met, same && first.done <= a.lanesMet && j.ownWarps(first.layout, then.layout):
 		return ""

@@ -5,6 +5,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/memory"
 )
 
 // This file counts which warps touch which elements of a buffer, and which words of tensor memory.
@@ -40,7 +41,7 @@ func (j *judge) ownPart(op, before *ir.Op) bool {
 		return true
 	}
 	d, ok := tileaa.ProductOf(ir.Cast[tileaa.SumsOp](land.Op))
-	if !ok || !regionOf(d).overlaps(regionOfFactor(s)) {
+	if !ok || !memory.TensorRegionOf(d).Overlaps(memory.FactorRegionOf(s)) {
 		return true
 	}
 	key := [2]*ir.Op{op, before}

@@ -6,6 +6,7 @@ import (
 
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -48,7 +49,7 @@ type touch struct {
 type skeleton struct {
 	s       *pass.State
 	entry   *ir.Op
-	needed  *programSlice
+	needed  *kernel.ProgramSlice
 	slots   uint64 // the most that a ring or pipeline has
 	texts   map[*ir.Op]uint64
 	choices []*decision // in the order in which they were met
@@ -69,7 +70,7 @@ type decision struct {
 
 // newSkeleton finds what decides about shared memory and asynchronous copies; nil where nothing does.
 func newSkeleton(s *pass.State, entry *ir.Op) *skeleton {
-	k := &skeleton{s: s, entry: entry, needed: sliceOf(entry, nil, nil), slots: 1, texts: map[*ir.Op]uint64{}, byName: map[uint64]*decision{},
+	k := &skeleton{s: s, entry: entry, needed: kernel.ProgramSliceOf(entry, nil, nil), slots: 1, texts: map[*ir.Op]uint64{}, byName: map[uint64]*decision{},
 		rings: map[*ir.Value]*ringUse{}}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		switch t := resultType(op).(type) {
@@ -81,15 +82,15 @@ func newSkeleton(s *pass.State, entry *ir.Op) *skeleton {
 		if !isEvent(op) {
 			return
 		}
-		k.needed.ops[op] = true
-		k.needed.needOp(op.ParentOp())
+		k.needed.Ops[op] = true
+		k.needed.NeedOp(op.ParentOp())
 		for _, v := range op.Operands() {
 			if decides(v) {
-				k.needed.need(v)
+				k.needed.Need(v)
 			}
 		}
 	})
-	if len(k.needed.ops) == 0 {
+	if len(k.needed.Ops) == 0 {
 		return nil
 	}
 	return k
@@ -204,7 +205,7 @@ func (t *thread) block(b *ir.Block) *ir.Op {
 		switch {
 		case op.Traits().Has(ir.Terminator):
 			return op
-		case t.needed.ops[op]:
+		case t.needed.Ops[op]:
 			if term := t.op(op); term != nil || t.asked || t.cut {
 				return term
 			}
@@ -264,7 +265,7 @@ func (t *thread) event(op *ir.Op) {
 	}
 	if p, ok := ir.As[tileaa.PredicatedOp](op); ok && p.When() != nil {
 		if runs, ok := t.ask(t.value(p.When()), op, 1, 0); !ok || runs == 0 {
-			if runsAsync(op) {
+			if tileaa.RunsAsync(op) {
 				t.trace = append(t.trace, e) // waits count it
 			}
 			return
@@ -368,10 +369,10 @@ func (t *thread) compute(op *ir.Op, i int) number {
 			return number{known: true, bits: (at.bits + 1) % uint64(n.Slots())}
 		}
 	}
-	if a := tileaa.ConstantOf(r); a != nil && a.Splat && isSingle(r) {
+	if a := tileaa.ConstantOf(r); a != nil && a.Splat && tileaa.IsSingle(r) {
 		return number{known: true, bits: tileaa.ElementBits(a, 0)}
 	}
-	name, known := mix(t.textOf(op), uint64(i)), isSingle(r)
+	name, known := mix(t.textOf(op), uint64(i)), tileaa.IsSingle(r)
 	var bits []uint64
 	for _, v := range op.Operands() {
 		if !tileaa.IsToken(v) { // what is computed alike from equal values is equal, whenever that is
@@ -387,7 +388,7 @@ func (t *thread) compute(op *ir.Op, i int) number {
 	if op.Code() == tileaa.OpAndi && slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { n := t.value(v); return n.known && n.bits == 0 }) {
 		return number{known: true} // whatever the other is: what an iteration asks for that there is not
 	}
-	if !op.Traits().Has(ir.Pure) && kindOf(op) != weakRead || op.NumRegions() > 0 {
+	if !op.Traits().Has(ir.Pure) && kernel.AccessKindsOf(op) != kernel.WeakRead || op.NumRegions() > 0 {
 		return t.unknown()
 	}
 	return t.chosen(name)
@@ -443,7 +444,7 @@ func (k *skeleton) useOf(ring *ir.Value) *ringUse {
 		}
 		if v, _ := positionOf(s.Position()); v != nil && v.IsArg() && !slices.Contains(use.loops, v.Block()) {
 			use.loops = append(use.loops, v.Block())
-			use.passed = use.passed || ownerOf(v.Block().ParentOp()) != ownerOf(use.loops[0].ParentOp())
+			use.passed = use.passed || tileaa.OwnerOf(v.Block().ParentOp()) != tileaa.OwnerOf(use.loops[0].ParentOp())
 		}
 	}
 	k.rings[ring] = use
@@ -498,12 +499,12 @@ func leaves(b *ir.Block, loop *ir.Op) (found bool) {
 func (t *thread) pass(from, to []*ir.Value) {
 	numbers := make([]number, len(from))
 	for i, v := range from {
-		if t.needed.values[to[i]] {
+		if t.needed.Values[to[i]] {
 			numbers[i] = t.value(v)
 		}
 	}
 	for i, v := range to {
-		if t.needed.values[v] {
+		if t.needed.Values[v] {
 			t.values[v] = numbers[i]
 		}
 	}

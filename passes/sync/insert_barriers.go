@@ -1,4 +1,4 @@
-// Package sync says what runs beside each other, gives buffers and sums their place in shared and tensor memory, and puts accesses in order.
+// Package sync puts accesses to memory in order: the barriers of a tile block, and a judge of them that runs every thread of a small grid.
 package sync
 
 import (
@@ -9,6 +9,8 @@ import (
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/facts"
+	"tileiras/passes/kernel"
+	"tileiras/passes/memory"
 	"tileiras/passes/pass"
 )
 
@@ -314,8 +316,8 @@ func (w *inserter) copiesOf(v *ir.Value, p *pending) (c coverage) {
 
 // visitAccess puts a barrier before an op that touches memory if one is needed, and notes what it does.
 func (w *inserter) visitAccess(op *ir.Op, p *pending) {
-	spans, product := w.own(op), runsAsync(op)
-	_, unit := onTensorUnit(op)
+	spans, product := w.own(op), tileaa.RunsAsync(op)
+	_, unit := tileaa.OnTensorUnit(op)
 	for i, r := range spans {
 		spans[i].unit = unit && isTensorMemory(r.buffer)
 	}
@@ -334,7 +336,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		w.expose(op, order.after, spans)
 	}
 	covers := order.after
-	if kind := kindOf(op); kind != 0 {
+	if kind := kernel.AccessKindsOf(op); kind != 0 {
 		p.note(kind, w.tick())
 		covers = covers.union(coverage{list: []covered{{op: op, when: w.clock}}}, w.clock)
 	}
@@ -360,7 +362,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 	if tileaa.EndsProducts(op) {
 		p.wait(products, 0)
 	}
-	if orders(op, def.Acquire) && !w.followed(op) {
+	if kernel.HasOrder(op, def.Acquire) && !w.followed(op) {
 		if w.dry {
 			p.syncAll(w.tick())
 			return
@@ -383,7 +385,7 @@ func isTensorMemory(buffer *ir.Value) bool {
 // overOthers reports whether an op stores a factor over sums that other warps have taken.
 func overOthers(op *ir.Op) bool {
 	s, ok := ir.As[tileaa.FactorStore](op)
-	return ok && !ownSums(s)
+	return ok && !memory.ReplacesOwnSums(s)
 }
 
 // own are the spans of an op that nobody else orders. A copy to memory of outside of a role is ordered where that passes to another role; there
@@ -416,11 +418,11 @@ func (w *inserter) orderOf(op *ir.Op, p *pending) ordering {
 			o.after = o.after.union(w.coverageOf(v, p), w.clock)
 		}
 	}
-	kind := kindOf(op)
+	kind := kernel.AccessKindsOf(op)
 	switch {
 	case kind == 0:
-	case ordersAll(op):
-		o.requirement = p.requireAll(ordered)
+	case kernel.OrdersAll(op):
+		o.requirement = p.requireAll(kernel.Ordered)
 	default:
 		o.requirement = w.require(o.after, op, p)
 	}
@@ -433,12 +435,12 @@ func (w *inserter) require(c coverage, op *ir.Op, p *pending) requirement {
 	if planted.On("lost-token") {
 		return d
 	}
-	kind := kindOf(op)
+	kind := kernel.AccessKindsOf(op)
 	if c.all >= p.synced && c.all > 0 {
 		d = p.requireAll(kind)
 	}
 	for _, e := range c.list {
-		if e.op == nil || !conflicting(kindOf(e.op), kind) {
+		if e.op == nil || !kernel.Conflicting(kernel.AccessKindsOf(e.op), kind) {
 			continue
 		}
 		if e.op.Code() == tileaa.OpAsyncCopy {

@@ -38,6 +38,7 @@ var hunters = []struct {
 	{pkg: "passes/facts", only: "."},
 	{pkg: "passes/kernel", only: "."},
 	{pkg: "passes/plan", only: "."},
+	{pkg: "passes/memory", only: "."},
 	{pkg: "passes/sync", only: "."},
 	{pkg: "passes/convert", only: "."},
 	{pkg: "passes/cleanup", only: "."},

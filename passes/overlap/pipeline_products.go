@@ -1,4 +1,4 @@
-package sync
+package overlap
 
 import (
 	"slices"
@@ -48,13 +48,13 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 func hasColumns(loop *ir.Op) bool {
 	columns := int64(0)
 	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
-		if d, ok := onTensorUnit(op); ok && tileaa.LastOfSum(d) == d {
+		if d, ok := tileaa.OnTensorUnit(op); ok && tileaa.LastOfSum(d) == d {
 			columns += tileaa.TensorColumnsOf(d)
 		}
 	})
 	for outer := ir.EnclosingLoop(loop); outer != nil; outer = ir.EnclosingLoop(outer) {
 		for _, op := range outer.Body().Ops() {
-			if d, ok := onTensorUnit(op); ok && d.InFlight() && tileaa.LastOfSum(d) == d {
+			if d, ok := tileaa.OnTensorUnit(op); ok && d.InFlight() && tileaa.LastOfSum(d) == d {
 				columns += tileaa.TensorColumnsOf(d)
 			}
 		}
@@ -65,12 +65,6 @@ func hasColumns(loop *ir.Op) bool {
 // multipliesWithin reports whether there are products in loops or branches of a block. How many begin there is not known, so none of the tensor unit goes on
 // around them: waits for it count what has begun since.
 func multipliesWithin(b *ir.Block) bool { return slices.ContainsFunc(b.Ops(), kernel.Multiplies) }
-
-// onTensorUnit is an op as a product of the tensor unit.
-func onTensorUnit(op *ir.Op) (d tileaa.Dot, ok bool) {
-	d, ok = ir.As[tileaa.Dot](op)
-	return d, ok && d.Atom() != nil && d.Atom().Atom.Tensor != nil
-}
 
 // canStayInFlight reports whether a product works by itself and only adds to what a loop carries. Nobody may touch registers that narrow elements share.
 func canStayInFlight(d tileaa.Dot) bool {

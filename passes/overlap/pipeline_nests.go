@@ -1,4 +1,4 @@
-package sync
+package overlap
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
+	"tileiras/passes/memory"
 	"tileiras/passes/pass"
 )
 
@@ -37,7 +38,7 @@ func PipelineNests(s *pass.State) error {
 		if len(nests) == 0 {
 			continue
 		}
-		list, at := intervals(s, entry)
+		list, at := memory.LiveIntervals(s, entry)
 		if !alone(s, entry, list) {
 			continue
 		}
@@ -171,16 +172,16 @@ func (n *nest) leaks(ring *ir.Op) bool {
 }
 
 // fits gives the lives of buffers where the rings live as long as the outer loop, if shared memory has room for them.
-func (n *nest) fits(s *pass.State, list []*interval, at map[*ir.Op]extent) (longer []*interval, ok bool) {
+func (n *nest) fits(s *pass.State, list []*memory.LiveInterval, at map[*ir.Op]memory.Extent) (longer []*memory.LiveInterval, ok bool) {
 	for _, iv := range list {
 		s.Step()
 		changed := *iv
-		if slices.Contains(n.rings, iv.op) {
-			changed.first, changed.last = at[n.flow.Op].first, at[n.flow.Op].last
+		if slices.Contains(n.rings, iv.Op) {
+			changed.First, changed.Last = at[n.flow.Op].First, at[n.flow.Op].Last
 		}
 		longer = append(longer, &changed)
 	}
-	bytes, err := place(s, longer)
+	bytes, err := memory.PlaceBuffers(s, longer)
 	return longer, err == nil && bytes+mbarrierBytes <= s.Target.SharedOptIn
 }
 
@@ -188,12 +189,12 @@ func (n *nest) fits(s *pass.State, list []*interval, at map[*ir.Op]extent) (long
 const mbarrierBytes = 1 << 10
 
 // alone reports whether a multiprocessor has one block of an entry: no other one computes while this one stores.
-func alone(s *pass.State, entry *ir.Op, list []*interval) bool {
+func alone(s *pass.State, entry *ir.Op, list []*memory.LiveInterval) bool {
 	plan := tileaa.PlanOf(entry)
 	if plan.Launched == 1 {
 		return true
 	}
-	bytes, err := place(s, list)
+	bytes, err := memory.PlaceBuffers(s, list)
 	blocks, _ := cost.Occupancy(s.Target, plan.Threads(), max(plan.MaxReg, 1), bytes)
 	return err == nil && blocks == 1
 }

@@ -1,4 +1,4 @@
-package sync
+package memory
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/facts"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -191,7 +192,7 @@ func (m *mapMaker) onlyRead(token *ir.Value) bool {
 // written reports whether an op, or one in its regions, writes to global memory, or acquires what others have written.
 func (m *mapMaker) written(op *ir.Op) bool {
 	if op.NumRegions() == 0 {
-		return kindOf(op)&(write|strongRead) != 0 || orders(op, def.Acquire)
+		return kernel.AccessKindsOf(op)&(kernel.Write|kernel.StrongRead) != 0 || kernel.HasOrder(op, def.Acquire)
 	}
 	some, known := m.writes[op]
 	if !known {
@@ -221,7 +222,7 @@ func (m *mapMaker) number() (maps []tensorMap, numbers []int64) {
 
 // roomFor reports whether maps take no block from a multiprocessor.
 func (m *mapMaker) roomFor(maps []tensorMap) bool {
-	list, _ := intervals(m.s, m.entry)
+	list, _ := LiveIntervals(m.s, m.entry)
 	total, err := placeSeparately(m.s, m.entry, list)
 	if err != nil {
 		return true // it has none without them, which allocate-shared says

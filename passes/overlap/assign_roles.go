@@ -1,4 +1,4 @@
-package sync
+package overlap
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
+	"tileiras/passes/memory"
 	"tileiras/passes/pass"
 )
 
@@ -172,7 +173,7 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 		l := &roleLoop{pipeline: p}
 		for _, st := range stagesOf(p, groups) {
 			st.first, st.last = l.readers(st)
-			st.releasedByUnit = onlyUnitReads(st.copies[0]) && (runsAsync(st.last) || slices.ContainsFunc(inTensorMemory(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
+			st.releasedByUnit = onlyUnitReads(st.copies[0]) && (tileaa.RunsAsync(st.last) || slices.ContainsFunc(inTensorMemory(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
 			if !st.releasedByUnit && !st.releaseAfterLand(op.Body()) {
 				why = "the tensor unit reads a slot beside threads, and beyond the iteration"
 			}
@@ -226,7 +227,7 @@ func afterReads(v *ir.Value, seen map[*ir.Value]bool) bool {
 		return !slices.ContainsFunc(in, func(t *ir.Value) bool { return !afterReads(t, seen) })
 	}
 	op := v.DefiningOp()
-	if op == nil || op.NumRegions() > 0 || kindOf(op)&^weakRead != 0 || orders(op, def.Acquire) {
+	if op == nil || op.NumRegions() > 0 || kernel.AccessKindsOf(op)&^kernel.WeakRead != 0 || kernel.HasOrder(op, def.Acquire) {
 		return false
 	}
 	return !slices.ContainsFunc(op.Operands(), func(t *ir.Value) bool { return tileaa.IsToken(t) && !afterReads(t, seen) })
@@ -245,7 +246,7 @@ func beforeReads(values []*ir.Value, seen map[*ir.Value]bool) bool {
 			if _, flow := ir.FlowOf(op); !flow && !op.Traits().Has(ir.Terminator) {
 				next = op.Results()
 			}
-			if op.NumRegions() == 0 && kindOf(op)&^weakRead != 0 || !beforeReads(next, seen) {
+			if op.NumRegions() == 0 && kernel.AccessKindsOf(op)&^kernel.WeakRead != 0 || !beforeReads(next, seen) {
 				return false
 			}
 		}
@@ -298,10 +299,10 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 
 // roleMemory is the shared memory of a kernel whose loops have pipelines and rings of so many slots.
 func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (bytes int, err error) {
-	list, at := intervals(s, entry)
+	list, at := memory.LiveIntervals(s, entry)
 	for _, l := range loops {
-		filled := func(iv *interval) bool {
-			return slices.ContainsFunc(l.copies, func(c tileaa.AsyncCopy) bool { return c.Buffer() == iv.op.Result(0) })
+		filled := func(iv *memory.LiveInterval) bool {
+			return slices.ContainsFunc(l.copies, func(c tileaa.AsyncCopy) bool { return c.Buffer() == iv.Op.Result(0) })
 		}
 		if l.first != l {
 			list = slices.DeleteFunc(list, filled)
@@ -313,16 +314,16 @@ func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (by
 		}
 		for _, iv := range list {
 			if filled(iv) {
-				iv.size, iv.align = tileaa.SharedMemory(tileaa.Ring(s.Ctx, slots, iv.op.Result(0).Type().(*tileaa.BufferType)))
-				iv.first, iv.last = at[entry].first, at[end].last
+				iv.Size, iv.Align = tileaa.SharedMemory(tileaa.Ring(s.Ctx, slots, iv.Op.Result(0).Type().(*tileaa.BufferType)))
+				iv.First, iv.Last = at[entry].First, at[end].Last
 			}
 		}
 		for range l.stages {
-			list = append(list, &interval{op: l.copies[0].Buffer().DefiningOp(), first: at[entry].first, last: at[entry].last,
-				size: tileaa.Pipeline(s.Ctx, slots).Bytes(), align: tileaa.MbarrierBytes})
+			list = append(list, &memory.LiveInterval{Op: l.copies[0].Buffer().DefiningOp(), First: at[entry].First, Last: at[entry].Last,
+				Size: tileaa.Pipeline(s.Ctx, slots).Bytes(), Align: tileaa.MbarrierBytes})
 		}
 	}
-	return place(s, list)
+	return memory.PlaceBuffers(s, list)
 }
 
 // addPipelines allocates the rings and pipelines of a loop at the top of the entry, and makes the loop fill and read their slots.
@@ -425,7 +426,7 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 // onlyUnitReads reports whether only products of the tensor unit read what a copy writes.
 func onlyUnitReads(c tileaa.AsyncCopy) bool {
 	return !slices.ContainsFunc(tileaa.BufferUsers(c.Buffer()), func(user *ir.Op) bool {
-		_, unit := onTensorUnit(user)
+		_, unit := tileaa.OnTensorUnit(user)
 		return !unit && user != c.Op
 	})
 }
@@ -435,7 +436,7 @@ func onlyUnitReads(c tileaa.AsyncCopy) bool {
 func (st *stage) releaseAfterLand(body *ir.Block) bool {
 	for _, c := range st.copies {
 		for _, user := range tileaa.BufferUsers(c.Buffer()) {
-			d, ok := onTensorUnit(user)
+			d, ok := tileaa.OnTensorUnit(user)
 			if !ok || !d.InFlight() || d.Op.Block() != body {
 				continue
 			}

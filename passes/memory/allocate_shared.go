@@ -1,4 +1,4 @@
-package sync
+package memory
 
 import (
 	"fmt"
@@ -27,15 +27,16 @@ func AllocateShared(s *pass.State) error {
 	return nil
 }
 
-type interval struct {
-	op          *ir.Op
-	first, last int
-	size, align int
+// LiveInterval is a buffer, ring or other shared memory, with its bytes, and the first and last op in program order between which it is in use.
+type LiveInterval struct {
+	Op          *ir.Op
+	First, Last int
+	Size, Align int
 	offset      int
 }
 
 func allocateEntry(s *pass.State, entry *ir.Op) error {
-	list, _ := intervals(s, entry)
+	list, _ := LiveIntervals(s, entry)
 	total, err := placeSeparately(s, entry, list)
 	if err != nil {
 		e := &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error()}
@@ -45,18 +46,18 @@ func allocateEntry(s *pass.State, entry *ir.Op) error {
 		return e
 	}
 	for _, iv := range list {
-		ir.Cast[tileaa.PlacedOp](iv.op).SetOffset(s.Ctx, int64(iv.offset))
+		ir.Cast[tileaa.PlacedOp](iv.Op).SetOffset(s.Ctx, int64(iv.offset))
 	}
 	ir.Cast[tileaa.Entry](entry).SetSharedBytes(s.Ctx, int64(total))
 	return nil
 }
 
-// extent is the place of an op and of all that is nested in it in program order.
-type extent struct{ first, last int }
+// Extent is the place of an op and of all that is nested in it in program order.
+type Extent struct{ First, Last int }
 
-// intervals lists the buffers and rings of an entry with their lives, and where every op stands.
-func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]extent) {
-	at = make(map[*ir.Op]extent, ir.NumOps(entry))
+// LiveIntervals lists the buffers and rings of an entry with their lives, and where every op stands.
+func LiveIntervals(s *pass.State, entry *ir.Op) (list []*LiveInterval, at map[*ir.Op]Extent) {
+	at = make(map[*ir.Op]Extent, ir.NumOps(entry))
 	n := 0
 	var number func(op *ir.Op)
 	number = func(op *ir.Op) {
@@ -64,8 +65,8 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 		first := n
 		n++
 		if ir.Is[tileaa.PlacedOp](op) {
-			iv := &interval{op: op}
-			iv.size, iv.align = tileaa.PlacedMemory(op)
+			iv := &LiveInterval{Op: op}
+			iv.Size, iv.Align = tileaa.PlacedMemory(op)
 			list = append(list, iv)
 		}
 		for b := range op.Blocks() {
@@ -73,21 +74,21 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 				number(o)
 			}
 		}
-		at[op] = extent{first, n}
+		at[op] = Extent{first, n}
 	}
 	number(entry)
 	for _, iv := range list {
 		s.Step()
-		if ir.Is[tileaa.Alloca](iv.op) { // pointers to it may be anywhere
-			iv.first, iv.last = 0, n
+		if ir.Is[tileaa.Alloca](iv.Op) { // pointers to it may be anywhere
+			iv.First, iv.Last = 0, n
 			continue
 		}
-		iv.first, iv.last = at[iv.op].first+1, at[iv.op].first+1
-		users := tileaa.MemoryUsers(iv.op.Result(0))
+		iv.First, iv.Last = at[iv.Op].First+1, at[iv.Op].First+1
+		users := tileaa.MemoryUsers(iv.Op.Result(0))
 		read := slices.ContainsFunc(users, func(user *ir.Op) bool { return !onlyFills(user) })
 		for _, user := range users {
-			from, to := lifetime(iv.op, user, at, read)
-			iv.first, iv.last = min(iv.first, from), max(iv.last, to)
+			from, to := lifetime(iv.Op, user, at, read)
+			iv.First, iv.Last = min(iv.First, from), max(iv.Last, to)
 		}
 	}
 	return list, at
@@ -96,22 +97,22 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 // lifetime is the interval in which memory is live for one user: all of a loop if it comes from outside. What one role passes to another is
 // live from the start of the roles. A producer is done when the last consumer has read, and so needs no memory of its own; what nobody
 // reads may be filled at any time of the roles.
-func lifetime(alloc, user *ir.Op, at map[*ir.Op]extent, read bool) (from, to int) {
+func lifetime(alloc, user *ir.Op, at map[*ir.Op]Extent, read bool) (from, to int) {
 	filler := onlyFills(user)
 	for user.Block() != alloc.Block() {
 		if role := user.ParentOp(); role.Code() == tileaa.OpRole {
-			from = at[role.ParentOp()].first
+			from = at[role.ParentOp()].First
 			switch {
 			case !filler:
-				return from, at[user].last
+				return from, at[user].Last
 			case read:
 				return from, from
 			}
-			return from, at[role.ParentOp()].last
+			return from, at[role.ParentOp()].Last
 		}
 		user = user.ParentOp()
 	}
-	return at[user].first, at[user].last
+	return at[user].First, at[user].Last
 }
 
 // onlyFills reports whether a user of a buffer or a ring only writes there.
@@ -121,16 +122,16 @@ func onlyFills(user *ir.Op) bool {
 
 func elemOf(a tileaa.Alloca) ir.Type { return tileaa.AsTile(a.Result()).Elem.(*tileaa.PtrType).Elem }
 
-// placeSeparately is place, but gives some buffers memory of their own where that costs no resident block, because sharing memory takes a
+// placeSeparately is PlaceBuffers, but gives some buffers memory of their own where that costs no resident block, because sharing memory takes a
 // barrier: small buffers, and operands of products in flight, which are read until after their last reader has begun.
-func placeSeparately(s *pass.State, entry *ir.Op, list []*interval) (total int, err error) {
-	total, err = place(s, list)
+func placeSeparately(s *pass.State, entry *ir.Op, list []*LiveInterval) (total int, err error) {
+	total, err = PlaceBuffers(s, list)
 	if err != nil {
 		return total, err
 	}
 	columns := 0
 	for _, iv := range list {
-		if t, ok := iv.op.Result(0).Type().(*tileaa.TensorMemoryType); ok {
+		if t, ok := iv.Op.Result(0).Type().(*tileaa.TensorMemoryType); ok {
 			columns = int(t.Columns)
 		}
 	}
@@ -142,14 +143,14 @@ func placeSeparately(s *pass.State, entry *ir.Op, list []*interval) (total int, 
 		}
 		return n
 	}
-	small := func(iv *interval) bool { return iv.size <= smallBuffer }
-	flying := func(iv *interval) bool { return small(iv) || readByProducts(iv.op) }
-	for n, own := range []func(iv *interval) bool{flying, small} {
+	small := func(iv *LiveInterval) bool { return iv.Size <= smallBuffer }
+	flying := func(iv *LiveInterval) bool { return small(iv) || readByProducts(iv.Op) }
+	for n, own := range []func(iv *LiveInterval) bool{flying, small} {
 		registers := n * plan.MaxReg // a thread may take fewer: big buffers cost blocks then
 		if !slices.ContainsFunc(list, own) {
 			continue
 		}
-		apart := make([]*interval, len(list))
+		apart := make([]*LiveInterval, len(list))
 		for i, iv := range list {
 			s.Step()
 			c := *iv
@@ -172,7 +173,7 @@ const smallBuffer = 2048
 
 // readByProducts reports whether products in flight read a buffer that threads fill.
 func readByProducts(alloc *ir.Op) bool {
-	return ir.Is[tileaa.AllocShared](alloc) && slices.ContainsFunc(tileaa.BufferUsers(alloc.Result(0)), readByUnit)
+	return ir.Is[tileaa.AllocShared](alloc) && slices.ContainsFunc(tileaa.BufferUsers(alloc.Result(0)), tileaa.ReadByUnit)
 }
 
 // shortage is the error that buffers have no room, with the one that takes the most.

@@ -1,4 +1,4 @@
-package sync
+package overlap
 
 import (
 	"slices"
@@ -94,7 +94,7 @@ func (l *unitLoop) find() bool {
 		return false
 	}
 	for _, op := range l.Op.Body().Ops() {
-		d, ok := onTensorUnit(op)
+		d, ok := tileaa.OnTensorUnit(op)
 		if !ok || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
 			continue
 		}
@@ -188,7 +188,7 @@ func computes(op *ir.Op) bool {
 // lastZeroInit is the zero-init product in front of another one behind which that may be issued.
 func (l *unitLoop) lastZeroInit(d tileaa.Dot) (last *ir.Op) {
 	for op := d.Op.Prev(); op != nil; op = op.Prev() {
-		if o, ok := onTensorUnit(op); ok && o.InFlight() && isZeroInit(tileaa.SumOf(o)[0]) {
+		if o, ok := tileaa.OnTensorUnit(op); ok && o.InFlight() && isZeroInit(tileaa.SumOf(o)[0]) {
 			return op
 		}
 	}
@@ -289,24 +289,12 @@ func producerOf(op *ir.Op) *ir.Op {
 	if s, ok := ir.As[tileaa.FactorStore](op); ok && s.Over() == nil {
 		return s.Result().FirstUse().Owner()
 	}
-	if d, ok := onTensorUnit(op); ok && !planted.On("factor-overwritten") {
-		if s, ok := storeOver(tileaa.LastOfSum(d).Result()); ok {
+	if d, ok := tileaa.OnTensorUnit(op); ok && !planted.On("factor-overwritten") {
+		if s, ok := tileaa.StoreOver(tileaa.LastOfSum(d).Result()); ok {
 			return s.Result().FirstUse().Owner()
 		}
 	}
 	return nil
-}
-
-// storeOver is the store of a factor over the columns of a product's sum, if there is one.
-func storeOver(v *ir.Value) (s tileaa.FactorStore, ok bool) {
-	for u := v.FirstUse(); u != nil && !ok; u = u.Next() {
-		if ir.Is[tileaa.DotLand](u.Owner()) {
-			s, ok = storeOver(u.Owner().Result(0))
-		} else if s, ok = ir.As[tileaa.FactorStore](u.Owner()); ok {
-			ok = s.Over() == v
-		}
-	}
-	return s, ok
 }
 
 // waitInOrder inserts, before each op that reads the result of a product in flight, of this iteration or the one before, a wait for that
@@ -314,7 +302,7 @@ func storeOver(v *ir.Value) (s tileaa.FactorStore, ok bool) {
 func (l *unitLoop) waitInOrder() {
 	var flying []*ir.Op
 	for _, op := range l.Op.Body().Ops() {
-		if d, ok := onTensorUnit(op); ok && d.InFlight() {
+		if d, ok := tileaa.OnTensorUnit(op); ok && d.InFlight() {
 			flying = append(flying, op)
 		}
 	}

@@ -1,4 +1,4 @@
-package sync
+package overlap
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/memory"
 	"tileiras/passes/pass"
 )
 
@@ -24,11 +25,11 @@ import (
 func KeepFactors(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var kept []factor
-		var used occupied
+		var used memory.OccupiedColumns
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if d, ok := onTensorUnit(op); ok && used.end() <= atom.TensorColumns {
+			if d, ok := tileaa.OnTensorUnit(op); ok && used.End() <= atom.TensorColumns {
 				if tileaa.LastOfSum(d) == d {
-					used.place(op.Block(), sumsOf(d))
+					used.Place(op.Block(), memory.SumsSize(d))
 				}
 				if f, ok := storedFactor(d); ok {
 					kept = append(kept, f)
@@ -38,13 +39,13 @@ func KeepFactors(s *pass.State) error {
 		if len(kept) == 0 {
 			continue
 		}
-		sums := atom.TensorColumnsFor(int(used.end()))
+		sums := atom.TensorColumnsFor(int(used.End()))
 		for _, f := range kept {
-			used.place(f.store.Op.Block(), factorOf(f.store.Value()))
+			used.Place(f.store.Op.Block(), memory.FactorSize(f.store.Value()))
 		}
 		b := ir.NewBuilder(s.Ctx)
 		switch {
-		case atom.TensorColumnsFor(int(used.end())) == sums:
+		case atom.TensorColumnsFor(int(used.End())) == sums:
 			for _, f := range kept {
 				f.keep(b, nil)
 			}
@@ -91,9 +92,9 @@ func storedFactor(d tileaa.Dot) (f factor, ok bool) {
 	}
 	fresh := false
 	for op := f.store.Op.Prev(); op != nil && f.over == nil; op = op.Prev() {
-		if o, ok := onTensorUnit(op); ok && isZeroInit(o) {
+		if o, ok := tileaa.OnTensorUnit(op); ok && isZeroInit(o) {
 			fresh = true
-			if sums := sumsOf(o); sums.lanes == allLanes && sums.to >= factorOf(v).to {
+			if sums := memory.SumsSize(o); sums.Lanes == memory.AllLanes && sums.To >= memory.FactorSize(v).To {
 				f.over = tileaa.LastOfSum(o).Result()
 			}
 		}
@@ -115,16 +116,16 @@ func (f factor) keep(b *ir.Builder, over *ir.Value) {
 // moreBlocks reports whether shared memory without the buffers of the kept factors, and tensor memory with so many columns for each block,
 // hold more resident blocks.
 func moreBlocks(s *pass.State, entry *ir.Op, kept []factor, columns int) bool {
-	list, at := intervals(s, entry)
+	list, at := memory.LiveIntervals(s, entry)
 	for _, iv := range list { // what copies fill while others are read lives as long as the loop
-		for _, user := range tileaa.BufferUsers(iv.op.Result(0)) {
+		for _, user := range tileaa.BufferUsers(iv.Op.Result(0)) {
 			if loop := ir.EnclosingLoop(user); loop != nil && ir.Is[tileaa.AsyncCopy](user) {
-				iv.first, iv.last = min(iv.first, at[loop].first), max(iv.last, at[loop].last)
+				iv.First, iv.Last = min(iv.First, at[loop].First), max(iv.Last, at[loop].Last)
 			}
 		}
 	}
-	blocks := func(list []*interval) int {
-		bytes, err := place(s, list)
+	blocks := func(list []*memory.LiveInterval) int {
+		bytes, err := memory.PlaceBuffers(s, list)
 		if err != nil {
 			return 0
 		}
@@ -132,8 +133,8 @@ func moreBlocks(s *pass.State, entry *ir.Op, kept []factor, columns int) bool {
 		return min(n, atom.TensorColumns/columns)
 	}
 	before := blocks(list)
-	list = slices.DeleteFunc(list, func(iv *interval) bool {
-		return slices.ContainsFunc(kept, func(f factor) bool { return f.product.Lhs() == iv.op.Result(0) })
+	list = slices.DeleteFunc(list, func(iv *memory.LiveInterval) bool {
+		return slices.ContainsFunc(kept, func(f factor) bool { return f.product.Lhs() == iv.Op.Result(0) })
 	})
 	return blocks(list) > before
 }

@@ -1,4 +1,4 @@
-package sync
+package memory
 
 import (
 	"slices"
@@ -33,7 +33,7 @@ func AllocateTensor(s *pass.State) error {
 		var others []tileaa.SumsOp
 		var factors []tileaa.FactorStore
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if d, ok := onTensorUnit(op); ok {
+			if d, ok := tileaa.OnTensorUnit(op); ok {
 				products = append(products, d)
 			}
 			if o, ok := ir.As[tileaa.SumsOp](op); ok {
@@ -54,7 +54,7 @@ func AllocateTensor(s *pass.State) error {
 		b.Loc = products[0].Op.Loc()
 		memory := tileaa.NewAllocTensor(b, tileaa.TensorMemory(s.Ctx, int64(atom.TensorColumnsFor(int(columns)))), tileaa.AllocTensorOptions{}).Result()
 		tileaa.NewTensorAcquire(b, memory)
-		owner := ownerOf(products[0].Op)
+		owner := tileaa.OwnerOf(products[0].Op)
 		if owner != entry {
 			b.AtStart(owner.Body())
 		}
@@ -93,18 +93,18 @@ func beforeEnds(s *pass.State, b *ir.Builder, owner *ir.Op, insert func()) {
 // the last, whatever is computed in it; what comes in pieces, as long as the block around the loop runs; so does what waits for a dot_land while others are computed.
 // Products of which nothing is left when the next one begins take the same.
 func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.FactorStore) int64 {
-	var used occupied
+	var used OccupiedColumns
 	products = slices.DeleteFunc(slices.Clone(products), func(d tileaa.Dot) bool { return tileaa.LastOfSum(d) != d }) // which share the region of the last
 	for _, d := range products {
 		if d.InFlight() && !isSkewed(d) {
-			setRegion(s, d, used.place(heldIn(d), sumsOf(d)))
+			setRegion(s, d, used.Place(heldIn(d), SumsSize(d)))
 		}
 	}
 	type carried struct {
 		loop   *ir.Op
 		number int
 	}
-	held := map[carried]region{} // what a loop holds for a dot_land
+	held := map[carried]TensorRegion{} // what a loop holds for a dot_land
 	for _, d := range products {
 		if !isSkewed(d) {
 			continue
@@ -112,7 +112,7 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 		loop, i := carrier(d)
 		at, placed := held[carried{loop, i}]
 		if !placed {
-			at = used.place(loop.Body(), sumsOf(d))
+			at = used.Place(loop.Body(), SumsSize(d))
 			held[carried{loop, i}] = at
 		}
 		setRegion(s, d, at)
@@ -121,28 +121,28 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 		if f.Over() != nil {
 			continue
 		}
-		at := used.place(f.Op.Block(), factorOf(f.Value()))
+		at := used.Place(f.Op.Block(), FactorSize(f.Value()))
 		if planted.On("factor-among-sums") {
-			at.from = 0
+			at.From = 0
 		}
-		f.SetColumn(s.Ctx, at.from)
+		f.SetColumn(s.Ctx, at.From)
 	}
 	used.placeScales(s, products)
 	var waited []tileaa.Dot // for, of which nothing is left behind them
 	for _, d := range products {
-		switch _, over := storeOver(d.Result()); {
+		switch _, over := tileaa.StoreOver(d.Result()); {
 		case d.InFlight():
 		case over, len(tileaa.SumOf(d)) > 1:
-			setRegion(s, d, used.place(d.Op.Block(), sumsOf(d)))
+			setRegion(s, d, used.Place(d.Op.Block(), SumsSize(d)))
 		default:
 			waited = append(waited, d)
 		}
 	}
-	n := used.end()
+	n := used.End()
 	for _, d := range waited {
-		at := used.free(sumsOf(d), func(b *ir.Block) bool { return within(d.Op.Block(), b) })
+		at := used.free(SumsSize(d), func(b *ir.Block) bool { return within(d.Op.Block(), b) })
 		setRegion(s, d, at)
-		n = max(n, at.to)
+		n = max(n, at.To)
 	}
 	for _, f := range factors {
 		if d, below := tileaa.SumsBelow(f); below {
@@ -154,11 +154,11 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 }
 
 // placeScales gives the scales of products columns in which they stay until the next ones come.
-func (o *occupied) placeScales(s *pass.State, products []tileaa.Dot) {
+func (o *OccupiedColumns) placeScales(s *pass.State, products []tileaa.Dot) {
 	for _, d := range products {
 		if tileaa.IsScaled(d.Op) {
 			n := tileaa.ScaleColumnsOf(d.LhsScale()) + tileaa.ScaleColumnsOf(d.RhsScale())
-			d.SetScaleColumn(s.Ctx, o.place(d.Op.Block(), region{0, int64(atom.WholeColumns(int(n))), allLanes}).from)
+			d.SetScaleColumn(s.Ctx, o.Place(d.Op.Block(), TensorRegion{0, int64(atom.WholeColumns(int(n))), AllLanes}).From)
 		}
 	}
 }
@@ -178,10 +178,10 @@ func heldIn(d tileaa.Dot) *ir.Block {
 }
 
 // setRegion sets the columns of a product, and of those before it in its accumulation chain.
-func setRegion(s *pass.State, d tileaa.Dot, at region) {
+func setRegion(s *pass.State, d tileaa.Dot, at TensorRegion) {
 	for _, x := range tileaa.SumOf(d) {
-		x.SetColumn(s.Ctx, at.from)
-		if at.lanes == upperLanes {
+		x.SetColumn(s.Ctx, at.From)
+		if at.Lanes == UpperLanes {
 			x.SetLane(s.Ctx, laneOfUpper)
 		}
 	}
@@ -202,12 +202,4 @@ func carrier(d tileaa.Dot) (loop *ir.Op, index int) {
 	flow, _ := ir.LoopOf(loop)
 	index, _ = flow.InitIndex(use.Index())
 	return loop, index
-}
-
-// ownerOf is the role or the entry whose warps compute an op.
-func ownerOf(op *ir.Op) *ir.Op {
-	for op.Code() != tileaa.OpRole && op.Code() != tileaa.OpEntry {
-		op = op.ParentOp()
-	}
-	return op
 }

@@ -1,4 +1,4 @@
-package sync
+package memory
 
 import (
 	"cmp"
@@ -8,36 +8,36 @@ import (
 	"tileiras/passes/pass"
 )
 
-// place finds offsets, those of buffers that are alive together apart.
-func place(s *pass.State, list []*interval) (total int, err error) {
-	return placed(s, list, func(*interval) bool { return false })
+// PlaceBuffers finds offsets and returns the bytes that all take together, those of buffers that are alive together apart.
+func PlaceBuffers(s *pass.State, list []*LiveInterval) (total int, err error) {
+	return placed(s, list, func(*LiveInterval) bool { return false })
 }
 
 // placed finds offsets, big buffers first, each at the lowest place that is free while it lives, or if it has memory of its own, always.
-func placed(s *pass.State, list []*interval, own func(iv *interval) bool) (total int, err error) {
+func placed(s *pass.State, list []*LiveInterval, own func(iv *LiveInterval) bool) (total int, err error) {
 	order := slices.Clone(list)
-	slices.SortStableFunc(order, func(a, b *interval) int { return cmp.Compare(b.size, a.size) })
-	alive := timelineOf(list)
+	slices.SortStableFunc(order, func(a, b *LiveInterval) int { return cmp.Compare(b.Size, a.Size) })
+	alive := TimelineOf(list)
 	var ever segments
 	end := 0
 	for _, iv := range list {
-		end = max(end, iv.last)
+		end = max(end, iv.Last)
 	}
 	for _, iv := range order {
 		s.Step()
 		taken := ever
-		if always := iv.first == 0 && iv.last == end; !always && !own(iv) {
-			taken = segmentsOf(alive.during(s, iv.first, iv.last))
+		if always := iv.First == 0 && iv.Last == end; !always && !own(iv) {
+			taken = segmentsOf(alive.During(s, iv.First, iv.Last))
 		}
-		iv.offset = taken.gap(iv.size, iv.align)
-		alive.add(iv)
-		ever = ever.add(segment{iv.offset, iv.offset + iv.size})
-		total = max(total, iv.offset+iv.size)
+		iv.offset = taken.gap(iv.Size, iv.Align)
+		alive.Add(iv)
+		ever = ever.add(segment{iv.offset, iv.offset + iv.Size})
+		total = max(total, iv.offset+iv.Size)
 	}
 	if limit := s.Target.SharedOptIn; total > limit {
-		return 0, &shortage{order[0].op, fmt.Sprintf(
+		return 0, &shortage{order[0].Op, fmt.Sprintf(
 			"the kernel needs %d bytes of shared memory, a thread block has at most %d on %s; the most, %d bytes, are for the %s of this operation: smaller tiles or, for a product, a smaller depth help",
-			total, limit, s.Target.Name, order[0].size, contentsOf(order[0].op))}
+			total, limit, s.Target.Name, order[0].Size, contentsOf(order[0].Op))}
 	}
 	return total, nil
 }
@@ -48,10 +48,10 @@ type segment struct{ from, to int }
 // segments are in the order in which they begin.
 type segments []segment
 
-func segmentsOf(list []*interval) segments {
+func segmentsOf(list []*LiveInterval) segments {
 	taken := make(segments, len(list))
 	for i, iv := range list {
-		taken[i] = segment{iv.offset, iv.offset + iv.size}
+		taken[i] = segment{iv.offset, iv.offset + iv.Size}
 	}
 	slices.SortFunc(taken, func(a, b segment) int { return cmp.Compare(a.from, b.from) })
 	return taken
@@ -81,17 +81,18 @@ func (list segments) add(t segment) segments {
 	return slices.Replace(list, i, j, t)
 }
 
-// timeline finds which buffers that have places are alive together: a tree whose leaves are all buffers in the order in which their lives begin. A node knows when
+// Timeline finds which buffers that have places are alive together: a tree whose leaves are all buffers in the order in which their lives begin. A node knows when
 // the last life below it ends.
-type timeline struct {
-	buffers []*interval
-	leaf    map[*interval]int
+type Timeline struct {
+	buffers []*LiveInterval
+	leaf    map[*LiveInterval]int
 	last    []int // node n has the children 2n and 2n+1
 }
 
-func timelineOf(list []*interval) *timeline {
-	t := &timeline{buffers: slices.Clone(list), leaf: make(map[*interval]int, len(list))}
-	slices.SortStableFunc(t.buffers, func(a, b *interval) int { return cmp.Compare(a.first, b.first) })
+// TimelineOf is a timeline of buffers none of which has a place yet.
+func TimelineOf(list []*LiveInterval) *Timeline {
+	t := &Timeline{buffers: slices.Clone(list), leaf: make(map[*LiveInterval]int, len(list))}
+	slices.SortStableFunc(t.buffers, func(a, b *LiveInterval) int { return cmp.Compare(a.First, b.First) })
 	for i, iv := range t.buffers {
 		t.leaf[iv] = i
 	}
@@ -103,20 +104,20 @@ func timelineOf(list []*interval) *timeline {
 	return t
 }
 
-// add says that a buffer has its place.
-func (t *timeline) add(iv *interval) {
+// Add says that a buffer has its place.
+func (t *Timeline) Add(iv *LiveInterval) {
 	for n := len(t.last)/2 + t.leaf[iv]; n > 0; n /= 2 {
-		t.last[n] = max(t.last[n], iv.last)
+		t.last[n] = max(t.last[n], iv.Last)
 	}
 }
 
-// during lists those that are alive at some time between two.
-func (t *timeline) during(s *pass.State, first, last int) (list []*interval) {
+// During lists those that are alive at some time between two.
+func (t *Timeline) During(s *pass.State, first, last int) (list []*LiveInterval) {
 	var visit func(n, leaf, leaves int)
 	visit = func(n, leaf, leaves int) {
 		s.Step()
 		switch {
-		case leaf >= len(t.buffers) || t.buffers[leaf].first >= last || t.last[n] <= first:
+		case leaf >= len(t.buffers) || t.buffers[leaf].First >= last || t.last[n] <= first:
 		case leaves == 1:
 			list = append(list, t.buffers[leaf])
 		default:

@@ -1,29 +1,30 @@
-package sync
+package overlap
 
 import (
 	"slices"
 
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/memory"
 	"tileiras/passes/pass"
 )
 
 // resources are what an entry holds while its loops get rings one after the other: the accumulators, which rings leave as they are, and shared memory.
 type resources struct {
 	accumulators int // registers of a thread
-	at           map[*ir.Op]extent
-	buffers      *timeline
+	at           map[*ir.Op]memory.Extent
+	buffers      *memory.Timeline
 	bytes        int   // of all buffers and of the rings that loops have so far
 	err          error // that they have no room
 }
 
 func resourcesOf(s *pass.State, entry *ir.Op) *resources {
-	list, at := intervals(s, entry)
-	r := &resources{accumulatorsOf(s, entry), at, timelineOf(list), 0, nil}
-	r.bytes, r.err = place(s, list)
+	list, at := memory.LiveIntervals(s, entry)
+	r := &resources{accumulatorsOf(s, entry), at, memory.TimelineOf(list), 0, nil}
+	r.bytes, r.err = memory.PlaceBuffers(s, list)
 	for _, iv := range list {
 		s.Step()
-		r.buffers.add(iv)
+		r.buffers.Add(iv)
 	}
 	return r
 }
@@ -34,16 +35,16 @@ func (r *resources) with(s *pass.State, loop *ir.Op, buffers []*ir.Value, slots 
 		return 0, r.err
 	}
 	during := r.at[loop]
-	list := r.buffers.during(s, during.first, during.last)
+	list := r.buffers.During(s, during.First, during.Last)
 	for i, iv := range list {
 		changed := *iv
-		if v := iv.op.Result(0); slices.Contains(buffers, v) {
-			changed.size, changed.align = tileaa.SharedMemory(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
-			changed.first, changed.last = during.first, during.last
+		if v := iv.Op.Result(0); slices.Contains(buffers, v) {
+			changed.Size, changed.Align = tileaa.SharedMemory(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
+			changed.First, changed.Last = during.First, during.Last
 		}
 		list[i] = &changed
 	}
-	bytes, err = place(s, list)
+	bytes, err = memory.PlaceBuffers(s, list)
 	return max(bytes, r.bytes), err
 }
 
@@ -51,10 +52,10 @@ func (r *resources) with(s *pass.State, loop *ir.Op, buffers []*ir.Value, slots 
 func (r *resources) made(s *pass.State, loop *ir.Op, buffers []*ir.Value, slots int) {
 	r.bytes, r.err = r.with(s, loop, buffers, slots)
 	during := r.at[loop]
-	for _, iv := range r.buffers.during(s, during.first, during.last) {
-		if v := iv.op.Result(0); slices.Contains(buffers, v) {
-			iv.size, iv.align = tileaa.SharedMemory(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
-			iv.first, iv.last = during.first, during.last
+	for _, iv := range r.buffers.During(s, during.First, during.Last) {
+		if v := iv.Op.Result(0); slices.Contains(buffers, v) {
+			iv.Size, iv.Align = tileaa.SharedMemory(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
+			iv.First, iv.Last = during.First, during.Last
 		}
 	}
 }

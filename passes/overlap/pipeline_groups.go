@@ -1,4 +1,4 @@
-package sync
+package overlap
 
 import (
 	"cmp"
@@ -127,7 +127,7 @@ func (p *pipeline) landingOf(g *group) (last *ir.Op) {
 			if user == p.copies[i].Op {
 				continue
 			}
-			d, ok := onTensorUnit(user)
+			d, ok := tileaa.OnTensorUnit(user)
 			if !ok || !d.InFlight() || d.When() != nil {
 				return nil
 			}

@@ -1,4 +1,4 @@
-package sync
+package overlap
 
 import (
 	"maps"
@@ -349,7 +349,11 @@ func (g *staging) steadyState(start *ir.Value) {
 			g.load(m, st)
 		}
 		g.b.Before(end)
-		g.storeIf(m, indices(len(g.stores)), position)
+		all := make([]int, len(g.stores))
+		for i := range all {
+			all[i] = i
+		}
+		g.storeIf(m, all, position)
 	}
 	if g.slots > 1 {
 		g.keepProductInFlight()

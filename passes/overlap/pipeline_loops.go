@@ -1,4 +1,4 @@
-package sync
+package overlap
 
 import (
 	"math"
@@ -189,7 +189,7 @@ func (p *pipeline) comesAfter(v *ir.Value, seen map[*ir.Value]bool) (outside []*
 	var before []*ir.Value
 	if i, ok := p.flow.CarriedIndex(v); ok {
 		before = p.flow.CarriedIncoming(i)
-	} else if op := v.DefiningOp(); op != nil && (kindOf(op) == 0 && op.NumRegions() == 0 || kindOf(op) == weakRead) {
+	} else if op := v.DefiningOp(); op != nil && (kernel.AccessKindsOf(op) == 0 && op.NumRegions() == 0 || kernel.AccessKindsOf(op) == kernel.WeakRead) {
 		before = slices.DeleteFunc(op.Operands(), func(o *ir.Value) bool { return !tileaa.IsToken(o) })
 	} else {
 		return nil, false

@@ -1,4 +1,4 @@
-package sync
+package memory
 
 import (
 	"math/rand/v2"
@@ -15,29 +15,29 @@ func TestPlacesAreLowest(t *testing.T) {
 	s := &pass.State{Ctx: ir.NewContext(), Target: sm90}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
-		var list []*interval
+		var list []*LiveInterval
 		for range random.IntN(40) {
 			first := random.IntN(60)
-			list = append(list, &interval{first: first, last: first + random.IntN(20), size: 16 * random.IntN(64), align: 16 << random.IntN(4)})
+			list = append(list, &LiveInterval{First: first, Last: first + random.IntN(20), Size: 16 * random.IntN(64), Align: 16 << random.IntN(4)})
 		}
-		own := func(iv *interval) bool { return iv.size < 256 }
+		own := func(iv *LiveInterval) bool { return iv.Size < 256 }
 		if _, err := placed(s, list, own); err != nil {
 			t.Fatal(err)
 		}
 		for i, iv := range list {
 			free := func(at int) bool {
 				for j, p := range list {
-					before := p.size > iv.size || p.size == iv.size && j < i
-					together := p.first < iv.last && iv.first < p.last || own(iv)
-					if before && together && at < p.offset+p.size && p.offset < at+iv.size {
+					before := p.Size > iv.Size || p.Size == iv.Size && j < i
+					together := p.First < iv.Last && iv.First < p.Last || own(iv)
+					if before && together && at < p.offset+p.Size && p.offset < at+iv.Size {
 						return false
 					}
 				}
 				return true
 			}
-			for at := 0; at <= iv.offset; at += iv.align {
+			for at := 0; at <= iv.offset; at += iv.Align {
 				if free(at) != (at == iv.offset) {
-					t.Fatalf("a buffer of %d bytes that lives from %d to %d is at %d, and %d is free: %t", iv.size, iv.first, iv.last, iv.offset, at, free(at))
+					t.Fatalf("a buffer of %d bytes that lives from %d to %d is at %d, and %d is free: %t", iv.Size, iv.First, iv.Last, iv.offset, at, free(at))
 				}
 			}
 		}

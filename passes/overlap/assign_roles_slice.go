@@ -1,4 +1,4 @@
-package sync
+package overlap
 
 import (
 	"fmt"
@@ -6,89 +6,13 @@ import (
 
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
-// This file takes from a program the part that some of its effects need: the ops that compute their operands, and the loops and branches around
-// them with all that decides how these run.
-
-// programSlice is a slice of the program of an entry: the ops that some roots need, with the loops and branches around them.
-type programSlice struct {
-	entry  *ir.Op
-	shared map[*ir.Op]bool // is before the roles and belongs to all
-	ops    map[*ir.Op]bool
-	values map[*ir.Value]bool
-}
-
-// sliceOf is the backward slice of the roots.
-func sliceOf(entry *ir.Op, shared map[*ir.Op]bool, roots []*ir.Op) *programSlice {
-	p := &programSlice{entry, shared, map[*ir.Op]bool{}, map[*ir.Value]bool{}}
-	for _, op := range roots {
-		p.needOp(op)
-	}
-	return p
-}
-
-func (p *programSlice) needOp(op *ir.Op) {
-	if op == p.entry || p.shared[op] || p.ops[op] {
-		return
-	}
-	p.ops[op] = true
-	p.needOp(op.ParentOp())
-	f, _ := ir.FlowOf(op)
-	switch {
-	case op.Traits().Has(ir.Terminator): // who takes a value that it passes says so
-	case f.Kind.IsLoop():
-		inits := f.Inits()
-		for _, v := range op.Operands()[:op.NumOperands()-len(inits)] {
-			p.need(v)
-		}
-		for _, t := range f.Terminators(ir.ContinueFlow, ir.BreakFlow) {
-			p.needOp(t)
-		}
-	case f.Kind == ir.BranchFlow:
-		for _, v := range op.Operands() {
-			p.need(v)
-		}
-		for _, t := range f.Terminators(ir.YieldFlow) {
-			p.needOp(t)
-		}
-	default:
-		for _, v := range op.Operands() {
-			p.need(v)
-		}
-		for _, v := range ir.Captures(op) {
-			p.need(v)
-		}
-	}
-}
-
-func (p *programSlice) need(v *ir.Value) {
-	if p.values[v] {
-		return
-	}
-	p.values[v] = true
-	op := v.DefiningOp()
-	if op == nil {
-		op = v.Block().ParentOp()
-	}
-	p.needOp(op)
-	in, _ := ir.Incoming(v)
-	for _, w := range in {
-		p.need(w)
-	}
-	if f, _ := ir.LoopOf(op); f.Kind == ir.CountedFlow { // what it carries at its end is the result
-		if i, ok := f.CarriedIndex(v); ok {
-			p.need(op.Result(i))
-		} else if v.DefiningOp() == op {
-			p.need(f.Carried()[slices.Index(op.Results(), v)])
-		}
-	}
-}
-
 // sliceCopier clones a slice into another block.
 type sliceCopier struct {
-	*programSlice
+	*kernel.ProgramSlice
 	s     *pass.State
 	warps int // of the role
 	m     ir.Mapping
@@ -99,7 +23,7 @@ func (c *sliceCopier) block(from, to *ir.Block) {
 	b := ir.NewBuilder(c.s.Ctx).AtEnd(to)
 	for _, op := range from.Ops() {
 		c.s.Step()
-		if !c.ops[op] {
+		if !c.Ops[op] {
 			continue
 		}
 		b.Loc = op.Loc()
@@ -123,7 +47,7 @@ func (c *sliceCopier) block(from, to *ir.Block) {
 // kept are the clones of those values of a list whose counterparts, at the same places in say, are in the slice.
 func (c *sliceCopier) kept(list, say []*ir.Value) (kept []*ir.Value) {
 	for i, v := range list {
-		if c.values[say[i]] {
+		if c.Values[say[i]] {
 			kept = append(kept, c.m.Lookup(v))
 		}
 	}
@@ -134,7 +58,7 @@ func (c *sliceCopier) kept(list, say []*ir.Value) (kept []*ir.Value) {
 func (c *sliceCopier) lands(list ir.I64Array, carried []*ir.Value) (kept ir.I64Array) {
 	at := int64(0)
 	for i, v := range carried {
-		if c.values[v] {
+		if c.Values[v] {
 			if slices.Contains(list, int64(i)) {
 				kept = append(kept, at)
 			}
@@ -159,7 +83,7 @@ func (c *sliceCopier) terminator(b *ir.Builder, op *ir.Op) {
 func (c *sliceCopier) flow(b *ir.Builder, op *ir.Op, f ir.Flow) {
 	var types []ir.Type
 	for _, r := range op.Results() {
-		if c.values[r] {
+		if c.Values[r] {
 			types = append(types, r.Type())
 		}
 	}
@@ -179,7 +103,7 @@ func (c *sliceCopier) flow(b *ir.Builder, op *ir.Op, f ir.Flow) {
 		for _, from := range r.Blocks() {
 			block := to.Region(i).AddBlock()
 			for _, a := range from.Args() {
-				if _, carried := f.CarriedIndex(a); !carried || c.values[a] {
+				if _, carried := f.CarriedIndex(a); !carried || c.Values[a] {
 					c.m[a] = block.AddArg(a.Type())
 				}
 			}
@@ -188,7 +112,7 @@ func (c *sliceCopier) flow(b *ir.Builder, op *ir.Op, f ir.Flow) {
 	}
 	k := 0
 	for _, r := range op.Results() {
-		if c.values[r] {
+		if c.Values[r] {
 			to.Result(k).NameHint = r.NameHint
 			c.m[r] = to.Result(k)
 			k++
@@ -206,17 +130,11 @@ func sharedOps(entry *ir.Op) map[*ir.Op]bool {
 		switch {
 		case op.Code() == tileaa.OpAllocRing, op.Code() == tileaa.OpAllocPipeline:
 			shared[op] = true
-		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0 && known && !slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return !isSingle(v) }):
+		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0 && known && !slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return !tileaa.IsSingle(v) }):
 			shared[op] = true
 		}
 	}
 	return shared
-}
-
-// isSingle reports whether a value is a scalar, which all threads hold, or a token.
-func isSingle(v *ir.Value) bool {
-	t := tileaa.AsTile(v)
-	return t != nil && len(t.Shape) == 0 || tileaa.IsToken(v)
 }
 
 // manyElements reports whether a value is a tile whose elements are distributed over threads.
@@ -224,18 +142,18 @@ func manyElements(v *ir.Value) bool { t := tileaa.AsTile(v); return t != nil && 
 
 // whyNotSeparable says why copies cannot be issued by warps that see only what they compute themselves; "" if they can.
 func whyNotSeparable(entry *ir.Op, copies []*ir.Op) (why string) {
-	p := sliceOf(entry, sharedOps(entry), nil)
+	p := kernel.ProgramSliceOf(entry, sharedOps(entry), nil)
 	for _, c := range copies {
-		p.needOp(c.ParentOp())
+		p.NeedOp(c.ParentOp())
 		for _, v := range c.Operands() {
 			if !tileaa.IsToken(v) && v != ir.Cast[tileaa.AsyncCopy](c).Buffer() {
-				p.need(v)
+				p.Need(v)
 			}
 		}
 	}
 	var list []*ir.Op
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if p.ops[op] {
+		if p.Ops[op] {
 			list = append(list, op)
 		}
 	})
@@ -246,7 +164,7 @@ func whyNotSeparable(entry *ir.Op, copies []*ir.Op) (why string) {
 		case slices.ContainsFunc(op.Results(), manyElements), slices.ContainsFunc(op.Operands(), manyElements):
 			return fmt.Sprintf("the place of a copy follows from a tile, by %s", op.Def.Name)
 		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0:
-		case kindOf(op) == weakRead && afterReads(tileaa.TokenBefore(op), map[*ir.Value]bool{nil: true}):
+		case kernel.AccessKindsOf(op) == kernel.WeakRead && afterReads(tileaa.TokenBefore(op), map[*ir.Value]bool{nil: true}):
 			if !beforeReads(op.Results(), map[*ir.Value]bool{}) { // one role would write while the other still loads
 				return fmt.Sprintf("the place of a copy follows from %s, after which the kernel writes", op.Def.Name)
 			}
@@ -284,7 +202,7 @@ func split(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) {
 		b.AtEnd(body)
 		role := tileaa.NewRole(b, r.name, int64(r.warps))
 		block := role.Op.Region(0).AddBlock()
-		c := &sliceCopier{sliceOf(entry, shared, r.roots), s, r.warps, ir.Mapping{}}
+		c := &sliceCopier{kernel.ProgramSliceOf(entry, shared, r.roots), s, r.warps, ir.Mapping{}}
 		c.block(entry.Body(), block)
 		tileaa.NewYield(b.AtEnd(block), nil)
 	}

@@ -17,7 +17,7 @@ const (
 	// Ordered comes after everything, as a release.
 	Ordered
 
-	// NumAccessKinds is the number of kinds that an access can have; Ordered goes with one of them.
+	// NumAccessKinds counts the kinds before Ordered.
 	NumAccessKinds = 3
 )
 

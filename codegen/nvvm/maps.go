@@ -215,7 +215,11 @@ func mapsRelease(f *fn, op *ir.Op) {
 		place := m.place(f)
 		word, bit := f.lshr(place, bits.TrailingZeros64(uint64(m.places))), f.and(place, i32(m.places-1))
 		at := f.add(f.globalAddress(m.claims), f.zext(f.shl(word, 2), kI64))
-		f.op("red.release.gpu.global.and.b32", at, i32(0), f.not(f.bin(opShl, i32(1), bit)))
+		release := "red.release.gpu.global.and.b32"
+		if planted.On("place-scope") {
+			release = "red.release.cluster.global.and.b32"
+		}
+		f.op(release, at, i32(0), f.not(f.bin(opShl, i32(1), bit)))
 	})
 }
 

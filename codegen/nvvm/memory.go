@@ -277,6 +277,9 @@ var scopeOf = map[def.Scope]string{def.ScopeBlock: ".cta", def.ScopeDevice: ".gp
 // scopeWord is the scope of an access as an instruction has it.
 func scopeWord(op *ir.Op) string {
 	s, _ := ir.Cast[tileaa.MemoryOp](op).Scope()
+	if planted.On("narrow-scope") && s == def.ScopeDevice {
+		return ".cluster"
+	}
 	return scopeOf[s]
 }
 

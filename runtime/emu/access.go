@@ -1,6 +1,6 @@
 package emu
 
-// order is the semantics of an access: weak or strong with a scope, acquire, release (sections 8.4, 8.5).
+// order is the semantics of an access or fence: weak or strong with a scope, acquire, release (sections 8.4, 8.5).
 type order struct {
 	s       strength
 	acquire bool
@@ -53,10 +53,7 @@ func (d *decoder) decodeOrder(atomic bool) (o order) {
 		}
 		scope = "gpu"
 	}
-	o.s = gpuScope
-	if scope == "cta" {
-		o.s = ctaScope
-	}
+	o.s = scopeNames[scope]
 	o.acquire = sem == "acquire" || sem == "acq_rel"
 	o.release = sem == "release" || sem == "acq_rel"
 	return o
@@ -314,7 +311,7 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 				w.checkNonCoherent(r, at, size, i)
 			}
 			if op.order.s != weak {
-				w.observe(i, syncAddr{r, at}, op.order.acquire)
+				w.observe(i, syncAddr{r, at}, op.order)
 			}
 		}
 		for k, d := range in.dst {
@@ -431,7 +428,7 @@ func (w *warp) publishStore(key syncAddr, lane int, o order) {
 		delete(w.launch.released, key)
 		return
 	}
-	w.publish(lane, key, o.release, false)
+	w.publish(lane, key, o, false)
 }
 
 // same tells whether the store would leave memory as it is.

@@ -312,15 +312,16 @@ func (a *mbarAgent) completionClock(number uint32) *sparseClock {
 
 // completion is the complete-tx or arrive-on operation that an asynchronous operation performs on an mbarrier when it completes.
 type completion struct {
-	at      syncAddr
-	bytes   int // of the transaction count
-	count   int // arrivals
-	clock   *sparseClock
-	issuer  *warp
-	lane    int
-	pc      int32
-	what    string
-	carries bool // bytes are in flight into shared memory of the CTA: it may not exit
+	at       syncAddr
+	bytes    int          // of the transaction count
+	count    int          // arrivals
+	clock    *sparseClock // of the operation
+	released *sparseClock // of the thread that issued it, where the operation is a release of .cluster
+	issuer   *warp
+	lane     int
+	pc       int32
+	what     string
+	carries  bool // bytes are in flight into shared memory of the CTA: it may not exit
 }
 
 // queueCompletion puts a completion in the queue of the CTA whose mbarrier it is.
@@ -355,7 +356,8 @@ func (c *cta) deliverCompletions(key syncAddr) {
 // complete performs a completion on its mbarrier.
 func (w *warp) complete(b *mbarrier, a *completion) {
 	w.launch.lastProgress = w.launch.stats.warpInstrs
-	b.openClock = joinClocks(b.openClock, a.clock)
+	b.openClock.join(mbarClock{a.clock, a.clock})
+	b.openClock.join(releasedTo(a.at.r.owner, a.released, clusterScope, w.cta))
 	b.tx -= a.bytes
 	if a.count > 0 {
 		w.arriveAt(b, a.count, a.lane, a.pc)

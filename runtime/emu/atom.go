@@ -86,8 +86,8 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old,
 		if r.tracked() {
 			w.recordRead(r, at, n, i, op.order.s)
 			w.recordWrite(r, at, n, i, op.order.s, false)
-			w.observe(i, key, op.order.acquire)
-			w.publish(i, key, op.order.release, true)
+			w.observe(i, key, op.order)
+			w.publish(i, key, op.order, true)
 		}
 		old := r.read(at, n)
 		u |= r.readUndef(at, n)
@@ -206,7 +206,7 @@ func (d *decoder) atomicFloat(op string, t typ) func(a, b uint64) uint64 {
 	return nil
 }
 
-// decodeFence: fence.{sc,acq_rel}.scope, fence.proxy.*, membar.{cta,gl,sys}.
+// decodeFence: fence.{sc,acq_rel,acquire,release}.scope, fence.proxy.*, membar.{cta,gl,sys}.
 func decodeFence(d *decoder) {
 	d.in.kind = kExec
 	if d.flag("proxy") {
@@ -221,9 +221,11 @@ func decodeFence(d *decoder) {
 		}
 		return
 	}
-	d.oneOf("sc", "acq_rel", "acquire", "release")
-	if d.oneOf("cta", "cluster", "gpu", "sys", "gl") == "" {
+	sem := d.oneOf("sc", "acq_rel", "acquire", "release")
+	scope := d.oneOf("cta", "cluster", "gpu", "sys", "gl")
+	if scope == "" {
 		d.fail("a fence needs a scope")
 	}
-	d.in.exec = func(w *warp, in *inst, m uint32) { w.fence(m) }
+	o := order{s: scopeNames[scope], acquire: sem != "release", release: sem != "acquire"}
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.fence(m, o) }
 }

@@ -12,8 +12,8 @@ import "maps"
 //
 //	bar.sync          joins the clocks of all warps that arrive; every arrival ends an epoch
 //	bar.warp.sync     syncEpoch = epoch
-//	release           publishes the clock of the lane at the address; ends an epoch
-//	acquire           joins what was published there into the clock of the lane (memory model: section 8)
+//	release           publishes the clock of the lane at the address, to the threads of its scope; ends an epoch
+//	acquire           joins what was published there into the clock of the lane (release.go)
 //
 // The agents of asynchronous operations have entries like warps: agents.go.
 type clockState struct {
@@ -24,10 +24,10 @@ type clockState struct {
 	sparse         *sparseClock     // what the dense clock has no entry for
 	laneClocks     [32]*sparseClock // what single lanes have acquired beyond the warp's clock
 	hasLaneClocks  bool             // some laneClocks is set
-	fencedClocks   [32]*sparseClock // clock at the last fence, published by later relaxed writes
-	unfencedClocks [32]*sparseClock // read by relaxed accesses, acquired by the next fence
+	fencedClocks   [32]byScope      // clock at the last fence, published by later writes
+	unfencedClocks [32]byScope      // read by strong accesses, acquired by the next fence
 	hasFenceState  bool             // some fencedClocks or unfencedClocks is set
-	lastAcquired   [32]*sparseClock // what each lane acquired last
+	lastAcquired   [32]acquired
 }
 
 // sparseClock is a vector clock in maps: the accesses of a warp or agent, or of one thread, up to an epoch. It is
@@ -239,81 +239,4 @@ func (w *warp) syncLanes(m uint32) {
 	lanes(m, func(i int) { k.join(w.laneSnapshot(i)) })
 	lanes(m, func(i int) { w.joinLane(i, k) })
 	w.epoch++
-}
-
-// --- release and acquire at addresses ---
-
-// syncAddr is an address that strong accesses synchronise at.
-type syncAddr struct {
-	r   *region
-	off int
-}
-
-// publish is the write half of a strong access of a lane: a release publishes the clock of the lane, a
-// relaxed write that at its last fence (release patterns, section 8.8). A read-modify-write continues the
-// release sequence of the earlier value, a plain write begins a new one.
-func (w *warp) publish(lane int, key syncAddr, release, rmw bool) {
-	l := w.launch
-	var k *sparseClock
-	if release {
-		k = w.laneSnapshot(lane)
-		w.epoch++
-	} else if w.hasFenceState {
-		k = w.fencedClocks[lane]
-	}
-	old := l.released[key]
-	if rmw {
-		k = joinClocks(old, k)
-	}
-	if k != old {
-		l.released[key] = k
-	}
-}
-
-// observe is the read half: an acquire joins the published clock, after a relaxed read the next fence does (acquire patterns).
-func (w *warp) observe(lane int, key syncAddr, acquire bool) {
-	if len(w.launch.released) == 0 {
-		return
-	}
-	k := w.launch.released[key]
-	if k == nil {
-		return
-	}
-	if acquire {
-		if w.lastAcquired[lane] != k { // polling reads the same again and again
-			w.lastAcquired[lane] = k
-			w.joinLane(lane, k)
-		}
-	} else {
-		w.unfencedClocks[lane] = joinClocks(w.unfencedClocks[lane], k)
-		w.hasFenceState = true
-	}
-}
-
-// fence joins what relaxed reads have observed into the clocks of the lanes, and keeps those for later relaxed writes.
-func (w *warp) fence(m uint32) {
-	lanes(m, func(i int) {
-		if w.hasFenceState && w.unfencedClocks[i] != nil {
-			w.joinLane(i, w.unfencedClocks[i])
-			w.unfencedClocks[i] = nil
-		}
-	})
-	w.snapshotAtFence(m)
-	w.epoch++
-}
-
-func (w *warp) snapshotAtFence(m uint32) {
-	w.hasFenceState = true
-	shared := w.laneSnapshot(firstLane(m))
-	delete(shared.threads, w.id<<5|uint32(firstLane(m)))
-	lanes(m, func(i int) {
-		k := shared
-		if w.laneClocks[i] != nil {
-			k = joinClocks(k, w.laneClocks[i])
-		}
-		own := &sparseClock{k.warps, maps.Clone(k.threads)}
-		own.threads[w.id<<5|uint32(i)] = w.epoch
-		w.addCompletions(own, i, happened)
-		w.fencedClocks[i] = own
-	})
 }

@@ -16,7 +16,8 @@
 //   - undefined bits, propagated through registers and memory, where they reach an address, a guard, a
 //     barrier or global memory (undef.go)
 //   - data races on shared and global memory: the epochs of the last accesses against vector clocks
-//     (clock.go, race.go)
+//     (clock.go, race.go), which releases and acquires join where the scope of each includes the other's
+//     thread (release.go)
 //   - bytes and registers used by asynchronous operations in flight, missing proxy fences (agents.go)
 //   - tensor memory that is not allocated, not freed, or of another warp (tmem.go)
 //   - barriers by partial warps, divergent bra.uni, deadlock (barrier.go, sched.go)

@@ -8,7 +8,7 @@ type mbarrier struct {
 	expected, pending    int
 	tx                   int
 	phase                uint64
-	openClock, doneClock *sparseClock // of the arrivals in the open phase, and in all complete ones
+	openClock, doneClock mbarClock // of the arrivals in the open phase, and in all complete ones
 	agent                *mbarAgent
 	initPC               int32 // place of mbarrier.init
 	lastArrivalPC        int32 // place of the last arrival, -1: none
@@ -21,9 +21,43 @@ func (b *mbarrier) tryCompletePhase() {
 	if b.pending == 0 && b.tx == 0 {
 		b.phase++
 		b.pending = b.expected
-		b.doneClock = joinClocks(b.doneClock, b.openClock)
-		b.openClock = nil
+		b.doneClock.join(b.openClock)
+		b.openClock = mbarClock{}
 	}
+}
+
+// mbarClock is what waits acquire. Threads wait at mbarriers of their own CTA, so the scope of a wait matters for what threads of
+// other CTAs release alone: a wait of .cluster acquires all, one of .cta not theirs. That an asynchronous operation is complete,
+// every wait learns.
+type mbarClock struct{ cta, cluster *sparseClock }
+
+func (c *mbarClock) join(k mbarClock) {
+	one := c.cta == c.cluster && k.cta == k.cluster
+	c.cta = joinClocks(c.cta, k.cta)
+	if one {
+		c.cluster = c.cta
+	} else {
+		c.cluster = joinClocks(c.cluster, k.cluster)
+	}
+}
+
+// acquiredBy is what a wait of a scope acquires.
+func (c *mbarClock) acquiredBy(s strength) *sparseClock {
+	if s == ctaScope {
+		return c.cta
+	}
+	return c.cluster
+}
+
+// releasedTo is what a release of a scope by a thread of a CTA gives to waits at the mbarriers of another, or of its own.
+func releasedTo(owner *cta, k *sparseClock, s strength, by *cta) mbarClock {
+	switch {
+	case owner == by:
+		return mbarClock{k, k}
+	case s >= clusterScope:
+		return mbarClock{cluster: k}
+	}
+	return mbarClock{}
 }
 
 // state describes the open phase for reports.
@@ -42,6 +76,8 @@ type mbarForm struct {
 	op       *memOp
 	args     []arg
 	arrive   arriveOp
+	relaxed  bool
+	scope    strength // .cta if none is said
 	parity   bool
 	complete bool // complete_tx rather than expect_tx
 }
@@ -68,8 +104,8 @@ func decodeMbarrier(d *decoder) {
 	f := &mbarForm{arrive: arriveOp{count: -1, drop: verb == "arrive_drop"}, complete: verb == "complete_tx"}
 	f.arrive.expect, f.arrive.noComplete = d.flag("expect_tx"), d.flag("noComplete")
 	f.parity = d.flag("parity")
-	f.arrive.relaxed = d.oneOf("relaxed", "acquire", "release") == "relaxed"
-	d.oneOf("cta", "cluster")
+	f.relaxed = d.oneOf("relaxed", "acquire", "release") == "relaxed"
+	f.scope = max(ctaScope, scopeNames[d.oneOf("cta", "cluster")])
 	f.op = &memOp{space: d.decodeSpace(), elem: 8, n: 1}
 	d.flag("b64")
 	f.args = d.st.args
@@ -118,7 +154,7 @@ func (d *decoder) mbarArrive(f *mbarForm) {
 		d.srcArg(&args[1], types["u32"])
 	}
 	d.address(&args[0], f.op)
-	d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarArrive(in, f.op, &f.arrive, m) }
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarArrive(in, f, m) }
 }
 
 func (d *decoder) mbarTx(f *mbarForm) {
@@ -134,7 +170,7 @@ func (d *decoder) mbarWait(f *mbarForm) {
 	d.address(&f.args[1], f.op)
 	d.in.kind = kSync
 	d.in.sync = func(w *warp, in *inst, m uint32) bool {
-		w.mbarWait(in, f.op, f.parity, !f.arrive.relaxed, m)
+		w.mbarWait(in, f, m)
 		return true
 	}
 }
@@ -262,19 +298,20 @@ func (w *warp) expectTx(b *mbarrier, n, lane int) {
 
 // arriveOp are the forms of arrive.
 type arriveOp struct {
-	count                             int // index in src, -1: one
-	expect, drop, relaxed, noComplete bool
+	count                    int // index in src, -1: one
+	expect, drop, noComplete bool
 }
 
-func (w *warp) mbarArrive(in *inst, op *memOp, a *arriveOp, m uint32) {
+func (w *warp) mbarArrive(in *inst, f *mbarForm, m uint32) {
+	a := &f.arrive
 	if a.count >= 0 {
 		w.needDefined(in.src[a.count], m, "the count")
 	}
 	var know *sparseClock
-	if m == w.live && !a.relaxed {
+	if m == w.live && !f.relaxed {
 		know = w.warpSnapshot()
 	}
-	w.eachMbar(in, op, m, func(i int, _ syncAddr, b *mbarrier) {
+	w.eachMbar(in, f.op, m, func(i int, key syncAddr, b *mbarrier) {
 		n := 1
 		if a.count >= 0 {
 			v := int(uint32(w.src(in.src[a.count])[i]))
@@ -288,10 +325,12 @@ func (w *warp) mbarArrive(in *inst, op *memOp, a *arriveOp, m uint32) {
 			w.regs[in.dst[0]][i] = b.phase<<statePhaseShift | uint64(b.pending)
 			w.setUB(in.dst[0], i, 0)
 		}
-		if know != nil {
-			b.openClock = joinClocks(b.openClock, know)
-		} else if !a.relaxed {
-			b.openClock = joinClocks(b.openClock, w.laneSnapshot(i))
+		if !f.relaxed {
+			k := know
+			if k == nil {
+				k = w.laneSnapshot(i)
+			}
+			b.openClock.join(releasedTo(key.r.owner, k, f.scope, w.cta))
 		}
 		if a.noComplete && n == b.pending && b.tx == 0 {
 			w.fail(Invalid, 1<<i, 0, "an arrival with .noComplete ends the phase of the mbarrier")
@@ -339,7 +378,8 @@ func (b *mbarrier) phaseComplete(state uint64, parity bool) bool {
 
 // mbarWait is test_wait and try_wait. They do not block; after a failed one other warps run. The state operand names the
 // phase to wait for, or its parity.
-func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
+func (w *warp) mbarWait(in *inst, f *mbarForm, m uint32) {
+	op, parity, acquire := f.op, f.parity, !f.relaxed
 	w.needDefined(in.src[0], m, "the phase")
 	var ok uint32
 	var all *sparseClock
@@ -359,10 +399,11 @@ func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
 		}
 		ok |= 1 << i
 		if acquire {
-			one = one && (all == nil || all == b.doneClock)
-			all = b.doneClock
+			k := b.doneClock.acquiredBy(f.scope)
+			one = one && (all == nil || all == k)
+			all = k
 			if m != w.live {
-				w.joinLane(i, b.doneClock)
+				w.joinLane(i, k)
 			}
 		}
 	})
@@ -370,7 +411,7 @@ func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
 		if one && ok == m {
 			w.joinWarp(all)
 		} else {
-			w.eachMbar(in, op, ok, func(i int, _ syncAddr, b *mbarrier) { w.joinLane(i, b.doneClock) })
+			w.eachMbar(in, op, ok, func(i int, _ syncAddr, b *mbarrier) { w.joinLane(i, b.doneClock.acquiredBy(f.scope)) })
 		}
 	}
 	w.setPred(in.pdst[0], m, ok, 0)

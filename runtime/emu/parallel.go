@@ -82,7 +82,7 @@ func (l *launch) partCount() int {
 func (l *launch) part(first int, next *atomic.Int64, origins []*undoLog) *launch {
 	c := *l
 	c.next, c.supply = first, next
-	c.released, c.mbarriers, c.noted = map[syncAddr]*sparseClock{}, map[syncAddr]*mbarrier{}, map[noteKey]int{}
+	c.released, c.mbarriers, c.noted = map[syncAddr]*published{}, map[syncAddr]*mbarrier{}, map[noteKey]int{}
 	c.mem = &Memory{next: l.mem.next, modules: l.mem.modules}
 	c.globals = maps.Clone(l.globals)
 	at := map[*region]*region{}

@@ -23,10 +23,15 @@ func (r accessStamp) many() bool      { return r&stampMany != 0 }
 type strength uint8
 
 const (
-	weak     strength = iota
-	ctaScope          // .cta
-	gpuScope          // .cluster, .gpu, .sys
+	weak         strength = iota
+	ctaScope              // .cta
+	clusterScope          // .cluster
+	gpuScope              // .gpu, and .sys: the emulator is one device
+	strengths
 )
+
+// scopeNames are the scopes as modifiers.
+var scopeNames = map[string]strength{"cta": ctaScope, "cluster": clusterScope, "gpu": gpuScope, "sys": gpuScope, "gl": gpuScope}
 
 func (w *warp) stamp(lane int, s strength) accessStamp {
 	return accessStamp(w.epoch)<<34 | accessStamp(w.id)<<9 | accessStamp(lane)<<4 | accessStamp(s)<<2
@@ -136,13 +141,7 @@ func (s *shadow) reset() {
 
 // morallyStrong tells whether two strong accesses are morally strong with each other: no race (8.7.1).
 func (w *warp) morallyStrong(r accessStamp, s strength) bool {
-	if s == weak || r.scope() == weak {
-		return false
-	}
-	if s == ctaScope || r.scope() == ctaScope {
-		return r.warp()-w.cta.firstID < uint32(w.idsPerCTA)
-	}
-	return true
+	return s != weak && r.scope() != weak && w.launch.include(s, r.scope(), w.launch.ctaIndex(r), w.cta.index)
 }
 
 // recordRead records a read of n bytes and reports a race with an earlier write.
@@ -308,7 +307,7 @@ func (w *warp) race(r *region, off, lane int, now, then string, old accessStamp,
 	}
 	rep := w.report(k, lane, r.genericAddr(off), "%s of %s byte %d is not ordered after the %s by %s at line %d: %s",
 		now, r.describe(), off, then, w.launch.threadName(old), w.prog.code[at].line, oneLine(w.prog.code[at].text))
-	rep.Other = &Other{Line: int(w.prog.code[at].line), CTA: w.launch.ctaOf(old), Write: then == "write", Region: r.describe(), Offset: off}
+	rep.Other = &Other{Line: int(w.prog.code[at].line), CTA: w.launch.ctaID(w.launch.ctaIndex(old)), Write: then == "write", Region: r.describe(), Offset: off}
 	if note {
 		w.launch.note(rep)
 		return
@@ -358,14 +357,14 @@ func (l *launch) threadName(r accessStamp) string {
 	return fmt.Sprintf("warp %d lane %d of CTA (%d,%d,%d)", warp, lane, cta[0], cta[1], cta[2])
 }
 
-// ctaOf gives the CTA of the thread that threadName names.
-func (l *launch) ctaOf(r accessStamp) [3]int {
+// ctaIndex gives the CTA of the thread that threadName names.
+func (l *launch) ctaIndex(r accessStamp) int {
 	id := r.warp()
 	if _, dynamic := l.kindOf(r); dynamic {
 		a := l.agents[id-uint32(l.ctas*l.idsPerCTA)]
 		id = a.issuers[min(max(int(r.epoch()), 1), len(a.issuers))-1] >> 5
 	}
-	return l.ctaID(int(id / uint32(l.idsPerCTA)))
+	return int(id / uint32(l.idsPerCTA))
 }
 
 // workName names the asynchronous operation that made an access.

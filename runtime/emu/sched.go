@@ -22,7 +22,7 @@ type launch struct {
 	consts       [][]vec // by rank in the cluster
 	params       *region
 	globals      map[*variable]*region
-	released     map[syncAddr]*sparseClock
+	released     map[syncAddr]*published
 	mbarriers    map[syncAddr]*mbarrier
 	agents       []*mbarAgent
 	tcgen        tcgenScratch
@@ -65,7 +65,7 @@ func atLeast1(t [3]int) [3]int {
 }
 
 func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
-	l := &launch{entry: e, opt: o, mem: mem, grid: atLeast1(o.Grid), released: map[syncAddr]*sparseClock{},
+	l := &launch{entry: e, opt: o, mem: mem, grid: atLeast1(o.Grid), released: map[syncAddr]*published{},
 		mbarriers: map[syncAddr]*mbarrier{}, noted: map[noteKey]int{}}
 	if err := l.shape(); err != nil {
 		return nil, err
@@ -457,7 +457,7 @@ func (l *launch) newCTA(index, rank int, all *cluster) *cta {
 	c.shared.shadow.reset()
 	c.cluster, c.shared.owner, c.shared.base = all, c, uint64(rank)<<rankShift
 	ours := func(k syncAddr) bool { return k.r == c.shared }
-	maps.DeleteFunc(l.released, func(k syncAddr, _ *sparseClock) bool { return ours(k) })
+	maps.DeleteFunc(l.released, func(k syncAddr, _ *published) bool { return ours(k) })
 	maps.DeleteFunc(l.mbarriers, func(k syncAddr, _ *mbarrier) bool { return ours(k) })
 	for i := range c.barriers {
 		c.barriers[i] = barrier{}

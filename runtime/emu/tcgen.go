@@ -181,7 +181,7 @@ func decodeTcgenCommit(d *decoder) {
 		w.tmemGroup(group)
 		addr := *w.addresses(in, op, m)
 		lanes(m, func(i int) {
-			know := joinClocks(w.laneSnapshot(i), w.completionClock(agentTcgen05, i))
+			clock, released := w.completionClock(agentTcgen05, i), w.laneSnapshot(i)
 			to := []uint64{addr[i]}
 			if args == 2 {
 				w.needDefined(in.src[0], m, "the mask of CTAs")
@@ -192,7 +192,7 @@ func decodeTcgenCommit(d *decoder) {
 			}
 			for _, a := range to {
 				key, _ := w.mbarAt(op, a, i)
-				w.ctaOf(key).queueCompletion(completion{at: key, count: 1, clock: know, issuer: w, lane: i, pc: w.curPC, what: "tcgen05.commit"})
+				w.ctaOf(key).queueCompletion(completion{at: key, count: 1, clock: clock, released: released, issuer: w, lane: i, pc: w.curPC, what: "tcgen05.commit"})
 			}
 		})
 		w.epoch++

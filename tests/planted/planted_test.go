@@ -68,21 +68,25 @@ var bugs = []struct {
 	{"map-too-long", "planted/cases/edge", `elements differ|out of bounds`},
 	{"empty-read", "planted/cases/empty", `elements differ`},
 	{"place-taken", "corpus/cases/mma_loop_f8e5m2", `race: |missing fence`},
+	{"place-scope", "corpus/cases/mma_loop_f8e5m2", `race: `},
+	{"narrow-scope", "corpus/cases/last_block", `race: `},
 	{"group-unawaited", "planted/cases/ring", `in flight`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
 }
 
-// warpgroups are the bugs of products of warpgroups, tensor those of products of the tensor unit, maps those of copies by tensor maps.
+// warpgroups are the bugs of products of warpgroups, clusters those that take the scope of a cluster, tensor those of products of the
+// tensor unit, maps those of copies by tensor maps.
 var (
-	maps       = []string{"map-unfenced", "map-too-long", "empty-read", "place-taken", "group-unawaited"}
+	maps       = []string{"map-unfenced", "map-too-long", "empty-read", "place-taken", "place-scope", "group-unawaited"}
 	warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
+	clusters   = []string{"narrow-scope"}
 	tensor     = []string{"sum-unwaited", "sum-not-begun", "sum-begun-again", "sums-unawaited", "product-unfenced", "store-unfenced", "factor-overwritten", "factor-among-sums"}
 )
 
 // gpuOf is the GPU for which a case is compiled to find a bug.
 func gpuOf(bug string) string {
 	switch {
-	case slices.Contains(warpgroups, bug), slices.Contains(maps, bug):
+	case slices.Contains(warpgroups, bug), slices.Contains(clusters, bug), slices.Contains(maps, bug):
 		return "sm_90"
 	case slices.Contains(tensor, bug):
 		return "sm_100"

@@ -1,0 +1,110 @@
+package emu
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// passMessage is a kernel of CTAs of one thread: that of rank 0 writes a word and sets a flag, the last one waits for the flag and reads
+// the word; those between pass the flag on, which the value it has says. attributes are those of the entry.
+func passMessage(attributes, send, pass, receive string) string {
+	return strings.Replace(header, "sm_80", "sm_90", 1) + `.visible .entry k(.param .u64 p)
+.reqntid 1
+` + attributes + `
+{
+	.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	mov.u32 %r0, %ctaid.x; mov.u32 %r1, %nctaid.x; add.u32 %r1, %r1, -1;
+	setp.eq.u32 %p1, %r0, 0; @%p1 bra SEND;
+	setp.eq.u32 %p1, %r0, %r1; @%p1 bra RECEIVE;
+PASS: ` + pass + `
+	setp.ne.u32 %p2, %r2, %r0; @%p2 bra PASS;
+	ret;
+SEND:
+	st.global.b32 [%rd1+64], 42;
+	` + send + `
+	ret;
+RECEIVE: ` + receive + `
+	setp.ne.u32 %p2, %r2, %r0; @%p2 bra RECEIVE;
+	ld.global.b32 %r3, [%rd1+64];
+	st.global.b32 [%rd1+72], %r3;
+	ret;
+}
+`
+}
+
+// TestScopesMustIncludeEachOther: of accesses and fences that pass a message each says to which threads, and one that names too few
+// leaves the message without order.
+func TestScopesMustIncludeEachOther(t *testing.T) {
+	const (
+		release = "st.release.%s.global.b32 [%%rd1], 1;"
+		acquire = "ld.acquire.%s.global.b32 %%r2, [%%rd1];"
+		send    = "fence.%s; st.relaxed.gpu.global.b32 [%%rd1], 1;"
+		receive = "ld.relaxed.gpu.global.b32 %%r2, [%%rd1]; fence.%s;"
+		// The value is what the CTA itself waits for, and the next one then gets the one after it.
+		next = "atom.relaxed.gpu.global.cas.b32 %r2, [%rd1], %r0, 2;"
+	)
+	for _, c := range []struct {
+		name, attributes    string
+		ctas                int
+		send, pass, receive string
+		found               bool
+	}{
+		{"accesses of .gpu", "", 2, fmt.Sprintf(release, "gpu"), "", fmt.Sprintf(acquire, "gpu"), false},
+		{"accesses of .sys", "", 2, fmt.Sprintf(release, "sys"), "", fmt.Sprintf(acquire, "gpu"), false},
+		{"a release of .cluster to another cluster", "", 2, fmt.Sprintf(release, "cluster"), "", fmt.Sprintf(acquire, "gpu"), true},
+		{"an acquire of .cluster from another cluster", "", 2, fmt.Sprintf(release, "gpu"), "", fmt.Sprintf(acquire, "cluster"), true},
+		{"accesses of .cluster in a cluster", ".reqnctapercluster 2", 2, fmt.Sprintf(release, "cluster"), "", fmt.Sprintf(acquire, "cluster"), false},
+		{"an access of .cta in a cluster", ".reqnctapercluster 2", 2, fmt.Sprintf(release, "cta"), "", fmt.Sprintf(acquire, "cluster"), true},
+		{"fences of .gpu", "", 2, fmt.Sprintf(send, "acq_rel.gpu"), "", fmt.Sprintf(receive, "acq_rel.gpu"), false},
+		{"fences that only release and acquire", "", 2, fmt.Sprintf(send, "release.gpu"), "", fmt.Sprintf(receive, "acquire.gpu"), false},
+		{"fences of .gpu and .sys", "", 2, fmt.Sprintf(send, "sc.gpu"), "", fmt.Sprintf(receive, "sc.sys"), false},
+		{"a fence of .cta before the flag", "", 2, fmt.Sprintf(send, "acq_rel.cta"), "", fmt.Sprintf(receive, "acq_rel.gpu"), true},
+		{"a fence of .cta behind the flag", "", 2, fmt.Sprintf(send, "acq_rel.gpu"), "", fmt.Sprintf(receive, "acq_rel.cta"), true},
+		{"a fence of .cta behind one of .gpu", "", 2, fmt.Sprintf(send, "acq_rel.gpu; fence.acq_rel.cta"), "", fmt.Sprintf(receive, "acq_rel.cta; fence.acq_rel.gpu"), false},
+		{"fences of .cluster in a cluster", ".reqnctapercluster 2", 2, fmt.Sprintf(send, "acq_rel.cluster"), "", fmt.Sprintf(receive, "acq_rel.gpu"), false},
+		{"fences of .cluster between clusters", "", 2, fmt.Sprintf(send, "acq_rel.cluster"), "", fmt.Sprintf(receive, "acq_rel.gpu"), true},
+		{"a fence that only acquires before the flag", "", 2, fmt.Sprintf(send, "acquire.gpu"), "", fmt.Sprintf(receive, "acq_rel.gpu"), true},
+		{"a fence that only releases behind the flag", "", 2, fmt.Sprintf(send, "acq_rel.gpu"), "", fmt.Sprintf(receive, "release.gpu"), true},
+		{"a fence of .cta, and a release of .gpu", "", 2, "fence.acq_rel.cta; " + fmt.Sprintf(release, "gpu"), "", fmt.Sprintf(receive, "acq_rel.gpu"), false},
+		{"a read-modify-write between", "", 3, fmt.Sprintf(send, "acq_rel.gpu"), next, fmt.Sprintf(receive, "acq_rel.gpu"), false},
+		{"a read-modify-write between, and a fence of .cta", "", 3, fmt.Sprintf(send, "acq_rel.cta"), next, fmt.Sprintf(receive, "acq_rel.gpu"), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, s := range Schedules {
+				_, err := runText(t, passMessage(c.attributes, c.send, c.pass, c.receive), 1, make([]byte, 128), Options{Grid: [3]int{c.ctas, 1, 1}, Schedule: s, Seed: 3})
+				var r *Report
+				switch {
+				case !c.found && err != nil:
+					t.Errorf("%v: %v", s, err)
+				case c.found && (!errors.As(err, &r) || r.Kind != Race):
+					t.Errorf("%v: no race was found: %v", s, err)
+				}
+			}
+		})
+	}
+}
+
+// TestScopeOfArrivals: an arrival at the mbarrier of another CTA, and the wait for it, are of .cta where they do not say .cluster.
+func TestScopeOfArrivals(t *testing.T) {
+	for _, arrive := range []string{"mbarrier.arrive.release.cluster", "mbarrier.arrive.release.cta", "mbarrier.arrive"} {
+		for _, wait := range []string{"mbarrier.try_wait.parity.acquire.cluster", "mbarrier.try_wait.parity"} {
+			body := `
+	mapa.shared::cluster.u32 %r5, %r3, %r2; mapa.shared::cluster.u32 %r6, %r4, %r2;
+	@%p1 st.shared::cluster.b32 [%r5], %r2;
+	@%p1 ` + arrive + `.shared::cluster.b64 _, [%r6];
+W:	` + wait + `.shared::cta.b64 %p2, [%r4], 0;
+	@!%p2 bra W;
+	@%p1 ld.shared.b32 %r8, [%r3];
+	@%p1 st.global.b32 [%rd1], %r8;`
+			_, err := runText(t, pair(body), 32, make([]byte, 128), Options{Grid: [3]int{2, 1, 1}})
+			var r *Report
+			want := !strings.HasSuffix(arrive, ".cluster") || !strings.HasSuffix(wait, ".cluster")
+			if found := errors.As(err, &r) && r.Kind == Race; found != want || !want && err != nil {
+				t.Errorf("%s, %s: got %v, want a race: %v", arrive, wait, err, want)
+			}
+		}
+	}
+}

@@ -183,7 +183,7 @@ func (o *Options) choosesAll() bool {
 		return false
 	}
 	all := passes.Pipeline()
-	return o.StopAfter == "" || stopsWith(o.StopAfter) != EmitTileAA || o.StopAfter == all[len(all)-1].Name
+	return o.decided(all[len(all)-1].Name)
 }
 
 // GPUs lists the names of the targets.

@@ -2,9 +2,11 @@ package driver
 
 import (
 	"fmt"
+	"slices"
 
 	"tileiras/codegen/target"
 	"tileiras/internal/explain"
+	"tileiras/passes"
 	"tileiras/passes/pass"
 )
 
@@ -13,7 +15,7 @@ func (r *run) explain(st *pass.State, t *target.Target) {
 	if !r.opts.Remarks {
 		return
 	}
-	in := &explain.Input{Ctx: st.Ctx, Module: st.Module, Target: t, TMA: st.TMA, Plans: map[string][]explain.Plan{}}
+	in := &explain.Input{Ctx: st.Ctx, Module: st.Module, Target: t, TMA: st.TMA, Plans: map[string][]explain.Plan{}, Decided: r.opts.decided}
 	if r.input.Module != st.Module {
 		in.Source = r.input.Module
 	}
@@ -26,6 +28,17 @@ func (r *run) explain(st *pass.State, t *target.Target) {
 		in.Notes = append(in.Notes, explain.Note{Pass: n.Pass, Loc: n.Loc, Text: n.Text, Passed: n.Passed})
 	}
 	r.remarks = explain.Remarks(in)
+}
+
+// decided reports whether a compile comes past a pass on tiles.
+func (o *Options) decided(name string) bool {
+	if stopsWith(o.StopAfter) != EmitTileAA {
+		return true
+	}
+	at := func(name string) int {
+		return slices.IndexFunc(passes.Pipeline(), func(p *pass.Pass) bool { return p.Name == name })
+	}
+	return at(name) <= at(o.StopAfter)
 }
 
 // Page is the text of --explain.

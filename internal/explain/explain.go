@@ -29,7 +29,20 @@ type Input struct {
 	TMA    bool              // tensor maps were asked for
 	Plans  map[string][]Plan // by kernel: the plans in the order of preference
 	Notes  []Note
+
+	Decided func(pass string) bool // whether the compile came past a pass, which may have had nothing to do
 }
+
+// What decides a choice, by the last pass that can change it.
+const (
+	decidesAtoms       = "select-atoms"
+	decidesStores      = "assign-layouts"   // how wide they are
+	decidesLoads       = "select-copies"    // how wide they are, and whether they are copies
+	decidesCopies      = "make-tensor-maps" // whether they take maps
+	decidesConversions = "rematerialize"
+	decidesLoops       = "allocate-shared" // what runs ahead in them, and why not
+	decidesShared      = "allocate-shared" // buffers, and what a block takes
+)
 
 // Plan is a candidate of plan-kernel.
 type Plan struct {
@@ -163,9 +176,33 @@ func (w *writer) block(b *ir.Block, depth int) {
 	}
 }
 
+// decides is the pass that decides what there is to say of an operation; "" where the target alone does.
+func decides(op *ir.Op) string {
+	switch op.Code() {
+	case tileaa.OpDot:
+		return decidesAtoms
+	case tileaa.OpTiledLoad, tileaa.OpLoad:
+		return decidesLoads
+	case tileaa.OpTiledStore, tileaa.OpStore:
+		return decidesStores
+	case tileaa.OpAsyncCopy:
+		return decidesCopies
+	case tileaa.OpConvertLayout:
+		return decidesConversions
+	case tileaa.OpAllocShared, tileaa.OpAllocRing:
+		return decidesShared
+	case tileaa.OpFor, tileaa.OpLoop:
+		return decidesLoops
+	}
+	return ""
+}
+
 // visit says what there is to say of an operation.
 func (w *writer) visit(op *ir.Op) {
 	w.Ctx.Step()
+	if by := decides(op); by != "" && !w.Decided(by) {
+		return
+	}
 	switch op.Code() {
 	case tileaa.OpDot:
 		w.dot(ir.Cast[tileaa.Dot](op))
@@ -319,7 +356,7 @@ func camel(name string) string {
 // resources says what a block takes of a multiprocessor, as far as the plan knows.
 func (w *writer) resources() {
 	plan := w.planTaken()
-	if plan == nil {
+	if plan == nil || !w.Decided(decidesShared) {
 		return
 	}
 	bytes, _ := ir.Cast[tileaa.Entry](w.entry).SharedBytes()

@@ -141,12 +141,15 @@ func (l *lowerer) global(v tileaa.Global) {
 		}
 	}
 	name := v.SymName()
+	if v.Private() && !ptxop.IsName(name) { // nobody outside asks for it
+		name = l.fresh(ptxop.NameLike(name))
+	}
 	align, _ := v.Alignment()
 	g := l.data(name, data, max(int64(size), align))
 	if v.Private() {
 		g.Linkage = enum.LinkageInternal
 	}
-	l.globals[name] = g
+	l.globals[v.SymName()] = g
 }
 
 // data declares initialised global memory.

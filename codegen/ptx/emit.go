@@ -154,15 +154,10 @@ func (k *kernel) launchInfo() Launch {
 	return l
 }
 
-// spellable returns an error unless a name is an identifier of PTX (PTX ISA,
-// "Identifiers").
+// spellable returns an error unless PTX can have a name.
 func spellable(name string) error {
-	for i, c := range []byte(name) {
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		digit := '0' <= c && c <= '9'
-		if !letter && (!digit || i == 0) && c != '_' && c != '$' {
-			return fmt.Errorf("not supported: the name @%s: PTX names are letters, digits, _ and $", name)
-		}
+	if !ptxop.IsName(name) {
+		return fmt.Errorf("not supported: the name @%s: %s", name, ptxop.NameRule)
 	}
 	return nil
 }

@@ -100,6 +100,9 @@ func (r *run) state(t *target.Target) *pass.State {
 
 // lower runs everything after the verifier, for a GPU.
 func (r *run) lower(t *target.Target) ([]byte, error) {
+	if err := r.guarded("names", r.checkNames); err != nil {
+		return nil, r.failure(err)
+	}
 	st := r.state(t)
 	rest, err := r.rest()
 	if err != nil {

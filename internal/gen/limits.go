@@ -52,6 +52,7 @@ var limits = []struct{ function, op, what, why string }{
 var elsewhere = []struct{ function, part, what, why string }{
 	{"bytecode.refusePreview", "reader", "The preview feature `simt`: functions of single threads.", "Its operations are not published."},
 	{"bytecode.denseStrings", "reader", "Dense attributes of strings, in the tools for version 13.1.", "No operation has a place for them."},
+	{"driver.checkNames", "PTX", "Kernels and public globals with a name that PTX cannot have: other characters than letters, digits, `_` and `$`, a digit first, or `_`, `$` or `WARP_SZ` alone. A private global gets another name.", "Programs ask the driver for them by their names, so these stay what they are."},
 	{"driver.openLibraries", "`tileiras -l`", "Tile libraries.", "What they hold is the preview."},
 	{"cuda.upload", "`tilerun --on gpu`", "Buffers with gaps: arrays that extend over more memory than is given.", "A GPU has no memory that is not there; such cases are for interpreter and emulator."},
 	{"interp.printTKO", "interpreter", "Those conversions of `print_tko` that the compiler refuses.", "As for the compiler."},

@@ -1,0 +1,37 @@
+package driver
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestDifferenceShowsLinesWithTheirSurroundings(t *testing.T) {
+	for _, c := range []struct{ a, b, want string }{
+		{"a\nb\n", "a\nb\n", ""},
+		{"a\nb\nc\n", "a\nx\nc\n", "@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n"},
+		{"", "a\n", "@@ -0,0 +1,1 @@\n+a\n"},
+		{"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n6\n7\n8\n9\n", "@@ -2,7 +2,6 @@\n 2\n 3\n 4\n-5\n 6\n 7\n 8\n"},
+	} {
+		if got := unifiedDiff(c.a, c.b); got != c.want {
+			t.Errorf("from %q to %q: got\n%swant\n%s", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestDifferenceOfEveryLine: where work grew with the square of the changes, this one would not end.
+func TestDifferenceOfEveryLine(t *testing.T) {
+	const lines = 1 << 17
+	var a, b strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&a, "%%%d = addi\n}\n", i)
+		fmt.Fprintf(&b, "%%%d = muli\n}\n", i)
+	}
+	got := unifiedDiff(a.String(), b.String())
+	if n := strings.Count(got, "\n-%"); n != lines {
+		t.Errorf("%d lines are gone, not %d", n, lines)
+	}
+	if n := strings.Count(got, "\n+%"); n != lines {
+		t.Errorf("%d lines are new, not %d", n, lines)
+	}
+}

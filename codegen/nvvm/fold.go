@@ -134,10 +134,26 @@ func (b *builder) simplify(op binop, x, y reg) (reg, bool) {
 	return reg{}, false
 }
 
-// noteExact notes of a sum that it does not wrap.
-func (b *builder) noteExact(x reg) {
-	if s, ok := b.sums[x.id]; ok {
+// addExact is x + y of which the program says that it does not wrap as a number without sign. A constant that is added to a sum is added to
+// the base of that sum, which may wrap where the sum itself does: that it does not is known if it is known of the sum. Of a value that
+// was there before nothing is said here: an operation that may wrap has computed it.
+func (b *builder) addExact(x, y reg) reg {
+	if x.isConst() {
+		x, y = y, x
+	}
+	before := len(b.values)
+	r := b.add(x, y)
+	if s, ok := b.sums[r.id]; ok && int(r.id) >= before && (s.base.id == x.id || b.sums[x.id].exact) {
 		s.exact = true
+		b.sums[r.id] = s
+	}
+	return r
+}
+
+// mayWrap forgets of a sum that it does not wrap: an operation computes it, too, that does not say so.
+func (b *builder) mayWrap(x reg) {
+	if s, ok := b.sums[x.id]; ok && s.exact {
+		s.exact = false
 		b.sums[x.id] = s
 	}
 }

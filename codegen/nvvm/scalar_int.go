@@ -53,14 +53,17 @@ func addTiles(f *fn, op *ir.Op) {
 	x, y := f.lhsRhs(op)
 	exact := ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0
 	apart := f.elementNumbers[op] || !exact && f.shareBases(x, y) && !(onlyCompared(op.Result(0)) && f.shortOfRegisters(ir.EnclosingLoop(op)))
-	f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg {
-		if apart {
-			return f.addApart(x[0], x[1])
+	f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) (r reg) {
+		switch {
+		case exact && !apart:
+			return f.addExact(x[0], x[1])
+		case apart:
+			r = f.addApart(x[0], x[1])
+		default:
+			r = f.add(x[0], x[1])
 		}
-		before := len(f.values)
-		r := f.add(x[0], x[1])
-		if exact && int(r.id) >= before { // not one that was computed before, by an operation that may promise nothing
-			f.noteExact(r)
+		if !exact {
+			f.mayWrap(r)
 		}
 		return r
 	}, x, y))

@@ -128,12 +128,15 @@ func alloca(f *fn, op *ir.Op) {
 	f.set(op, f.tileOf(elemOf(op.Result(0)), f.op1("cvta.shared.u64", f.zext(at, kI64))))
 }
 
+// wordBytes is the alignment of variables of whole words, of which PTX then makes what they begin as rather than of bytes.
+const wordBytes = 4
+
 // global declares device memory with its initial content.
 func (l *lowerer) global(v tileaa.Global) {
 	d := v.Value()
 	t := d.Type.(*tileaa.TileType)
 	size := tileaa.ElemBytes(t.Elem)
-	var data []byte
+	data := make([]byte, 0, int64(size)*t.NumElements())
 	for i := range int(t.NumElements()) {
 		bits := bitsOf(t.Elem, tileaa.ElementBits(d, i))
 		for b := range size {
@@ -145,6 +148,9 @@ func (l *lowerer) global(v tileaa.Global) {
 		name = l.fresh(ptxop.NameLike(name))
 	}
 	align, _ := v.Alignment()
+	if len(data)%wordBytes == 0 {
+		align = max(align, wordBytes)
+	}
 	g := l.data(name, data, max(int64(size), align))
 	if v.Private() {
 		g.Linkage = enum.LinkageInternal

@@ -108,7 +108,7 @@ tileaa.module @m {
 			t.Errorf("element %d is %v, want %v", i, got, want)
 		}
 	}
-	if code := lowered(t, "sm_80", text); !strings.Contains(code, ".visible .global .align 64 .b8 g[16]") {
+	if code := lowered(t, "sm_80", text); !strings.Contains(code, ".visible .global .align 64 .b64 g[2] = {0xc00000003fc00000, 0x4080000040400000};") {
 		t.Errorf("the global is not declared as asked:\n%s", code)
 	}
 }

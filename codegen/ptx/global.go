@@ -3,6 +3,7 @@ package ptx
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
@@ -38,21 +39,48 @@ func (p *printer) globals(m *ir.Module, work *budget.Budget) error {
 		case g.Init == nil:
 			linkage = ".extern "
 		}
-		p.printf("\n%s%s .align %d .b8 %s[%d]", linkage, space, alignOf(g), g.Name(), size)
+		var bytes []byte
 		switch g.Init.(type) {
 		case nil, *constant.Undef, *constant.ZeroInitializer: // variables start as zero
 		default:
-			bytes, err := initialBytes(make([]byte, 0, size), g.Init)
-			if err != nil {
+			if bytes, err = initialBytes(make([]byte, 0, size), g.Init); err != nil {
 				return fmt.Errorf("@%s: %w", g.Name(), err)
 			}
-			if !allZero(bytes) {
-				p.text(" = {", byteList(bytes), "}")
-			}
+		}
+		elem, zero := int64(1), allZero(bytes)
+		if !zero {
+			elem = widestElement(size, alignOf(g))
+		}
+		p.printf("\n%s%s .align %d .b%d %s[%d]", linkage, space, alignOf(g), 8*elem, g.Name(), size/elem)
+		if !zero {
+			p.elements(bytes, elem, work)
 		}
 		p.text(";\n")
 	}
 	return nil
+}
+
+// widestElement is the number of bytes of the widest element of which a variable can be an array: the wider, the shorter is what it begins as.
+func widestElement(size, align int64) int64 {
+	n := int64(8)
+	for size%n != 0 || align%n != 0 {
+		n /= 2
+	}
+	return n
+}
+
+// elements writes what a variable begins as, little endian.
+func (p *printer) elements(b []byte, size int64, work *budget.Budget) {
+	var word [8]byte
+	sep := " = {"
+	for ; len(b) > 0; b = b[size:] {
+		work.Step()
+		copy(word[:], b[:size])
+		p.text(sep)
+		p.out = strconv.AppendUint(append(p.out, "0x"...), binary.LittleEndian.Uint64(word[:]), 16)
+		sep = ", "
+	}
+	p.text("}")
 }
 
 func allZero(b []byte) bool {

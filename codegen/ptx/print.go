@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -565,16 +564,4 @@ func appendInteger(out []byte, bits int64, t ptxop.Type, row *ptxop.Row) []byte 
 func (p *printer) reg(out []byte, r reg) []byte {
 	n := &p.named[r]
 	return append(out, n.text[:]...)[:len(out)+int(n.length)]
-}
-
-// byteList writes the initial value of a variable.
-func byteList(b []byte) string {
-	var out strings.Builder
-	for i, x := range b {
-		if i > 0 {
-			out.WriteString(", ")
-		}
-		out.WriteString("0x" + hex.EncodeToString([]byte{x}))
-	}
-	return out.String()
 }

@@ -78,7 +78,10 @@ func EmitModule(m *ir.Module, o Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &emitter{module: m, options: &o, version: o.Target.PTX, own: namesBeside(m.Globals, o.Budget)}
+	e := &emitter{module: m, options: &o, version: o.Target.PTX, own: namesBeside(m.Globals, o.Budget), places: make(map[*ir.Global]int, len(m.Globals))}
+	for i, g := range m.Globals {
+		e.places[g] = i
+	}
 	for _, f := range m.Funcs {
 		l := annotations[f]
 		switch {
@@ -174,6 +177,7 @@ type emitter struct {
 	suffix  bool       // an architecture-specific instruction was used
 	vprintf bool
 	own     *ownNames
+	places  map[*ir.Global]int // of the variables in the module
 }
 
 // kernel is a function ready to be printed.
@@ -282,10 +286,14 @@ func (e *emitter) checkParams(f *ir.Func) error {
 
 // sharedMemory decides how the shared variables of a kernel are declared.
 func (e *emitter) sharedMemory(k *kernel, s *selector) error {
-	for _, g := range e.module.Globals {
-		if _, used := s.globals[g]; !used || int(g.AddrSpace) != spaceShared {
-			continue
+	for g := range s.globals { // sorted behind: the order cannot matter
+		if int(g.AddrSpace) == spaceShared {
+			k.shared = append(k.shared, g)
 		}
+	}
+	slices.SortFunc(k.shared, func(a, b *ir.Global) int { return e.places[a] - e.places[b] })
+	for _, g := range k.shared {
+		e.options.Budget.Step()
 		size, align, err := sizeOf(g.ContentType)
 		if err != nil {
 			return fmt.Errorf("@%s: %w", g.Name(), err)
@@ -295,7 +303,6 @@ func (e *emitter) sharedMemory(k *kernel, s *selector) error {
 			size, k.dynamic = k.launch.dynamic, true
 		}
 		k.bytes = (k.bytes+align-1)/align*align + size
-		k.shared = append(k.shared, g)
 	}
 	if k.bytes > int64(e.options.Target.SharedOptIn) {
 		return fmt.Errorf("@%s: %d bytes of shared memory, a block of %s has %d", k.name, k.bytes, e.options.Target.Name, e.options.Target.SharedOptIn)

@@ -140,11 +140,11 @@ func paramKind(t types.Type) string {
 
 // externShared declares dynamic shared memory, once per variable.
 func (p *printer) externShared(kernels []*kernel) {
-	var done []*ir.Global
+	done := map[*ir.Global]bool{}
 	for _, k := range kernels {
-		if k.dynamic && !slices.Contains(done, k.shared[0]) {
+		if k.dynamic && !done[k.shared[0]] {
 			g := k.shared[0]
-			done = append(done, g)
+			done[g] = true
 			p.printf("\n.extern .shared .align %d .b8 %s[];\n", alignOf(g), g.Name())
 		}
 	}

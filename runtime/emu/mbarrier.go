@@ -10,7 +10,8 @@ type mbarrier struct {
 	phase                uint64
 	openClock, doneClock mbarClock // of the arrivals in the open phase, and in all complete ones
 	agent                *mbarAgent
-	initPC               int32 // place of mbarrier.init
+	initialised          int   // the count of mbarrier.init
+	initPC               int32 // its place
 	lastArrivalPC        int32 // place of the last arrival, -1: none
 	lastArrival          accessStamp
 }
@@ -236,7 +237,7 @@ func (w *warp) mbarInit(in *inst, op *memOp, m uint32) {
 		}
 		w.recordWrite(r, at, 8, i, weak, false)
 		r.write(at, 8, 0, 0)
-		w.launch.mbarriers[syncAddr{r, at}] = &mbarrier{expected: n, pending: n, agent: w.launch.newAgent(), initPC: w.curPC, lastArrivalPC: -1}
+		w.launch.mbarriers[syncAddr{r, at}] = &mbarrier{expected: n, pending: n, initialised: n, agent: w.launch.newAgent(), initPC: w.curPC, lastArrivalPC: -1}
 		w.launch.lastProgress = w.launch.stats.warpInstrs
 	})
 }
@@ -352,7 +353,7 @@ func (w *warp) arriveAt(b *mbarrier, n, lane int, place int32) {
 		}
 		w.curPC = place
 		w.fail(Invalid, 1<<lane, 0, "%d arrivals at an mbarrier that expects %d more (initialised with %d at line %d)%s",
-			n, b.pending, b.expected, w.prog.code[b.initPC].line, after)
+			n, b.pending, b.initialised, w.prog.code[b.initPC].line, after)
 	}
 	w.launch.lastProgress = w.launch.stats.warpInstrs
 	b.lastArrivalPC, b.lastArrival = place, w.stamp(lane, weak)

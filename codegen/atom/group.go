@@ -12,7 +12,7 @@ import (
 func groupMMA(p *ptxop.GroupProduct, a, b string, registers bool) *MMA {
 	name := p.Name(a, b, registers, false)
 	m := &MMA{Name: name, Op: ptxop.Must(name), First: ptxop.Must(p.Name(a, b, registers, true)), Group: ptxop.GroupWarps, SharedA: !registers,
-		Shape: Shape{ptxop.GroupRows, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate, Depth: p.Depth, Turns: p.Turns(), Need: p.Need}
+		Shape: Shape{ptxop.GroupRows, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate, Depth: p.Depth, TakesMNMajor: p.TakesMNMajor(), Need: p.Need}
 	m.LayoutA, m.LayoutC = groupFragments(m.Shape, m.A.Bits())
 	if m.SharedA {
 		m.LayoutA = layout.Layout{}
@@ -45,15 +45,15 @@ func (m *MMA) checkGroup() error {
 		return fmt.Errorf("atom: %s: layouts %s and %s do not cover their matrices exactly once", m.Name, m.LayoutA, m.LayoutC)
 	}
 	const descriptor = 1
-	turned := 0
-	if m.Turns {
-		turned = 1
+	transposes := 0
+	if m.TakesMNMajor {
+		transposes = 1
 	}
 	a := m.WordsA
 	if m.SharedA {
-		a = descriptor + turned
+		a = descriptor + transposes
 	}
-	if want := a + descriptor + turned; m.Op.Results != m.WordsC || m.First.Results != m.WordsC || len(m.Op.Args()) != m.WordsC+want || len(m.First.Args()) != want {
+	if want := a + descriptor + transposes; m.Op.Results != m.WordsC || m.First.Results != m.WordsC || len(m.Op.Args()) != m.WordsC+want || len(m.First.Args()) != want {
 		return fmt.Errorf("atom: %s: layouts have %d and %d registers, the instruction has %d arguments and %d results",
 			m.Name, m.WordsA, m.WordsC, len(m.Op.Args()), m.Op.Results)
 	}

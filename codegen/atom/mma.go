@@ -29,7 +29,7 @@ type MMA struct {
 	First                     *ptxop.Row    // of a group: the instruction when C is 0
 	Tensor                    *Tensor       // of the tensor unit, whose accumulators are in tensor memory; nil for others
 	Depth                     int           // of a group: K after which its accumulators lose bits, 0 if they do not
-	Turns                     bool          // a factor in shared memory may be MN-major (transposed), not only K-major
+	TakesMNMajor              bool          // a factor in shared memory may be MN-major (transposed), not only K-major
 	Scale                     Scale         // of A and of B; the zero Scale if the instruction takes none
 	LayoutSA, LayoutSB        layout.Layout // of the scales, see scales
 	Rate                      int           // products per cycle of a quarter of a multiprocessor, as in ptxop.Product

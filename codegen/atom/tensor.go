@@ -110,7 +110,7 @@ func TensorColumnsFor(columns int) int { return max(LeastTensorColumns, 1<<bits.
 func tensorMMA(p *ptxop.TensorProduct, h *ptxop.TensorHeight, n int, a, b string) *MMA {
 	packed := elemOf(a).Packed()
 	m := &MMA{Name: p.Name(h.M, n, a, b), Op: ptxop.Must(p.Instruction()), Tensor: &Tensor{p, h, a, b}, Group: ptxop.GroupWarps, SharedA: true,
-		Shape: Shape{h.M, n, p.K / packed}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate / packed / h.Parts(), Turns: p.Turns(), Need: p.Need,
+		Shape: Shape{h.M, n, p.K / packed}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate / packed / h.Parts(), TakesMNMajor: p.TakesMNMajor(), Need: p.Need,
 		Scale: scaleOf(p.Scaled, p.K, a)}
 	m.LayoutC = tensorRows(h, n)
 	m.WordsC = words(m.LayoutC, m.C)

@@ -5,12 +5,12 @@ package layout
 //
 //	row%8 * Width + row/8 * Stride + depth
 //
-// or, with Turned, MN-major, with the rows of the matrix along these rows:
+// or, with MNMajor, with the rows of the matrix along these rows:
 //
 //	row % Width + row / Width * Lead + depth%8 * Width + depth/8 * Stride
 type Descriptor struct {
 	Width        int // bytes: 128, 64 or 32
-	Turned       bool
+	MNMajor      bool
 	Lead, Stride int // bytes
 }
 
@@ -29,11 +29,11 @@ func (m MemLayout) Describe(row, depth int, rows, deep, elemBytes int) (d Descri
 	if m.every != 0 {
 		return d, false
 	}
-	for _, turned := range []bool{false, true} {
+	for _, mnMajor := range []bool{false, true} {
 		for width := WidestSwizzle; width >= 32; width /= 2 {
-			c := descriptorFit{m, Descriptor{Width: width, Turned: turned}, elemBytes}
+			c := descriptorFit{m, Descriptor{Width: width, MNMajor: mnMajor}, elemBytes}
 			inner, outer, in, out := depth, row, deep, rows
-			if turned {
+			if mnMajor {
 				inner, outer, in, out = row, depth, rows, deep
 			}
 			if c.fits(inner, outer, in, out) {

@@ -10,7 +10,7 @@ import (
 // the pattern of the swizzle: bits 4 to 6 of an address are XORed with bits 7 to 9, as many as the width has chunks.
 func canonical(d Descriptor, start, row, depth, esz int) int {
 	var at int
-	if d.Turned {
+	if d.MNMajor {
 		at = start + row*esz%d.Width + row*esz/d.Width*d.Lead + depth%8*d.Width + depth/8*d.Stride
 	} else {
 		at = start + row%8*d.Width + row/8*d.Stride + depth*esz
@@ -104,7 +104,7 @@ func TestWhatNoDescriptorSays(t *testing.T) {
 	for name, m := range map[string]MemLayout{
 		"dense":         Strided([]int{64, 64}, []int{1, 0}),
 		"padded":        Padded([]int{64, 64}, []int{1, 0}, 8),
-		"turned":        SwizzledTurned([]int{64, 64}, []int{1, 0}, 2, 128, 0, 3, 1),
+		"rotated":       SwizzledRotated([]int{64, 64}, []int{1, 0}, 2, 128, 0, 3, 1),
 		"too few rows":  Swizzled([]int{4, 64}, []int{1, 0}, 2, 128),
 		"rows of two":   Swizzled([]int{8, 64}, []int{1, 0}, 2, 128).Reshape([]int{4, 128}),
 		"rows too near": Swizzled([]int{64, 8}, []int{1, 0}, 2, 16),

@@ -184,15 +184,15 @@ func Padded(shape, order []int, pad int) MemLayout {
 // (PTX ISA, "Swizzling modes"): 128 B: bits 4-6 ^= 7-9; 64 B: 4-5 ^= 7-8; 32 B: 4 ^= 7. A tile narrower than width has rows
 // of its own width under the same XOR; a tile that ends below the XORed bits is left as far as it goes.
 func Swizzled(shape, order []int, elemBytes, width int) MemLayout {
-	return SwizzledTurned(shape, order, elemBytes, width, 0, SwizzleBits, 0)
+	return SwizzledRotated(shape, order, elemBytes, width, 0, SwizzleBits, 0)
 }
 
 // SwizzleBits is the most row bits that a swizzle XORs into the chunk.
 const SwizzleBits = 3
 
-// SwizzledTurned is Swizzled with rowBits bits of the row, from bit first on, rotated by turn places before they are XORed with those of the chunk. It serves
+// SwizzledRotated is Swizzled with rowBits bits of the row, from bit first on, rotated by so many places before they are XORed with those of the chunk. It serves
 // accesses that go along a column, a few rows at a time, which meet bank conflicts with the usual swizzle.
-func SwizzledTurned(shape, order []int, elemBytes, width, first, rowBits, turn int) MemLayout {
+func SwizzledRotated(shape, order []int, elemBytes, width, first, rowBits, places int) MemLayout {
 	if width == 0 {
 		return Strided(shape, order)
 	}
@@ -212,7 +212,7 @@ func SwizzledTurned(shape, order []int, elemBytes, width, first, rowBits, turn i
 	bases := slices.Concat(inner, rows, outer)
 	chunk := log2(16) - log2(elemBytes) // offset bit of byte bit 4
 	for i := range min(rowBits, log2(width)-4) {
-		if from, to := chunk+3+first+i, chunk+(i+turn)%(log2(width)-4); from < len(bases) {
+		if from, to := chunk+3+first+i, chunk+(i+places)%(log2(width)-4); from < len(bases) {
 			bases[from] ^= bases[to]
 		}
 	}

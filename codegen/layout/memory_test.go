@@ -54,24 +54,24 @@ func TestSwizzlesAreTheHardwareModes(t *testing.T) {
 	}
 }
 
-// A turned swizzle takes some bits of the row, from the lowest or the next one on, the same for boxes of every width, and rotates them before they meet the number of the chunk.
-func TestTurnedSwizzlesRotateTheRow(t *testing.T) {
+// A rotated swizzle takes some bits of the row, from the lowest or the next one on, the same for boxes of every width, and rotates them before they meet the number of the chunk.
+func TestRotatedSwizzlesRotateTheRow(t *testing.T) {
 	const rows, elemBytes = 32, 2
 	for _, width := range []int{32, 64, 128} {
 		for rowBits := range 4 {
-			for turn := range log2(width / 16) {
+			for places := range log2(width / 16) {
 				cols := 2 * width / elemBytes
 				first := rowBits % 2
-				m := SwizzledTurned([]int{rows, cols}, []int{1, 0}, elemBytes, width, first, rowBits, turn)
+				m := SwizzledRotated([]int{rows, cols}, []int{1, 0}, elemBytes, width, first, rowBits, places)
 				for row := range rows {
 					for col := range cols {
 						plain := col*elemBytes/width*rows*width + row*width + col*elemBytes%width
 						chunks := width / 16
 						taken := plain >> (7 + first) & (chunks - 1) & (1<<rowBits - 1)
-						turned := taken<<turn | taken<<turn/chunks
-						want := plain ^ turned%chunks<<4
+						rotated := taken<<places | taken<<places/chunks
+						want := plain ^ rotated%chunks<<4
 						if got := m.Offset(uint64(row*cols+col)) * elemBytes; got != want {
-							t.Fatalf("%d bytes, %d bits turned by %d: element %d,%d at %#x, want %#x", width, rowBits, turn, row, col, got, want)
+							t.Fatalf("%d bytes, %d bits rotated by %d: element %d,%d at %#x, want %#x", width, rowBits, places, row, col, got, want)
 						}
 					}
 				}

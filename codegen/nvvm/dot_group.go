@@ -238,7 +238,7 @@ func (f *fn) factor(v *ir.Value, p *product, left bool) *warpgroupOperand {
 	}
 	rows := p.MatrixRows(left, p.swap, p.acc.l.Shape()[x.row])
 	form, ok := x.buffer.Mem.Describe(x.row, x.depth, rows, p.Shape.K, x.buffer.bytes)
-	if !ok || form.Turned && !p.Turns {
+	if !ok || form.MNMajor && !p.TakesMNMajor {
 		f.bug("no descriptor says how %s lies", x.buffer.Mem)
 	}
 	x.form = form
@@ -317,9 +317,9 @@ func (x *warpgroupOperand) descriptor(at []int, depth int) []reg {
 // transposeArg is the immediate that says whether a factor in shared memory is transposed.
 func (x *warpgroupOperand) transposeArg() []reg {
 	switch {
-	case x.fragments != nil, !x.p.Turns:
+	case x.fragments != nil, !x.p.TakesMNMajor:
 		return nil
-	case x.form.Turned:
+	case x.form.MNMajor:
 		return []reg{i32(1)}
 	}
 	return []reg{i32(0)}

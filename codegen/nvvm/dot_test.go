@@ -86,9 +86,9 @@ func TestDot(t *testing.T) {
 		if a.Group > 0 && (a.Shape.N == 128 && !a.Scaled() || a.Shape.N == 256 && a.Scaled() || a.Shape.N == 32) {
 			continue // as 256, 128, 64 and 16
 		}
-		for _, form := range []struct{ swap, unit, turned bool }{{false, false, false}, {true, false, false}, {false, true, false}, {false, false, true}, {true, false, true}} {
+		for _, form := range []struct{ swap, unit, mnMajor bool }{{false, false, false}, {true, false, false}, {false, true, false}, {false, false, true}, {true, false, true}} {
 			swap := form.swap
-			if form.unit && !(a.HoldsScales() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.turned && (!a.Turns || a.Shape.N*a.A.Bits() < 8*32) { // the shortest rows of a descriptor
+			if form.unit && !(a.HoldsScales() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.mnMajor && (!a.TakesMNMajor || a.Shape.N*a.A.Bits() < 8*32) { // the shortest rows of a descriptor
 
 				continue
 			}
@@ -137,8 +137,8 @@ func TestDot(t *testing.T) {
 			if form.unit {
 				atomName += " without scales"
 			}
-			if form.turned {
-				atomName += " turned"
+			if form.mnMajor {
+				atomName += " MN-major"
 			}
 			split := list[len(list)/2]
 			t.Run(atomName, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestDot(t *testing.T) {
 					}
 					shape := [][]int{{e.M, e.K}, {e.K, e.N}}[i]
 					order := []int{1 - i, i} // K side by side
-					if form.turned {
+					if form.mnMajor {
 						order = []int{i, 1 - i}
 					}
 					bytes := elemBytes(k.in[i].elem)

@@ -225,7 +225,7 @@ func (p *tensorProduct) begin() {
 	if left.tensorOperand != nil {
 		name = p.Tensor.FromTensor()
 	}
-	describe := p.Tensor.Describe(columns, left.form.Turned, right.form.Turned)
+	describe := p.Tensor.Describe(columns, left.form.MNMajor, right.form.MNMajor)
 	scales := p.scaled()
 	add := con(kI1, 0)
 	_, scaled := ir.DefinedBy[tileaa.SumsScale](p.dot.Acc())

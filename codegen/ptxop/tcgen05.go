@@ -90,8 +90,8 @@ func (p *TensorProduct) Instruction() string {
 // FromTensor is the instruction that takes A from tensor memory: one row per lane, neighbours along K packed into 32 bits per column.
 func (p *TensorProduct) FromTensor() string { return p.Instruction() + ".tensor" }
 
-// Turns is Turns of GroupProduct for this instruction.
-func (p *TensorProduct) Turns() bool { return elemBits[p.A[0]] == 8 || elemBits[p.A[0]] == 16 }
+// TakesMNMajor is that of GroupProduct for this instruction.
+func (p *TensorProduct) TakesMNMajor() bool { return elemBits[p.A[0]] == 8 || elemBits[p.A[0]] == 16 }
 
 // codes are the encodings of types in an instruction descriptor (PTX ISA, "Instruction descriptor").
 var codes = map[string]uint32{"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1, "e2m1": 1}

@@ -68,8 +68,8 @@ func (p *GroupProduct) shape() string {
 	return "m" + strconv.Itoa(GroupRows) + "n" + strconv.Itoa(p.N) + "k" + strconv.Itoa(p.K)
 }
 
-// Turns reports whether factors in shared memory may be MN-major (transposed), and not only K-major.
-func (p *GroupProduct) Turns() bool { return elemBits[p.A[0]] == 16 }
+// TakesMNMajor reports whether factors in shared memory may be MN-major (transposed), and not only K-major.
+func (p *GroupProduct) TakesMNMajor() bool { return elemBits[p.A[0]] == 16 }
 
 // GroupWarps share the rows of A and D; the number of the first one is a multiple of four (PTX ISA, "Warpgroup").
 const GroupWarps = 4
@@ -91,7 +91,7 @@ func init() {
 					if p.D != "s32" {
 						more = " '1 '1"
 					}
-					if p.Turns() {
+					if p.TakesMNMajor() {
 						more += " n n"
 					}
 					if inRegisters {

@@ -210,7 +210,7 @@ func descriptorsFit(d Dot) string {
 		n := len(b.Shape)
 		row, depth := n-2+i, n-1-i
 		rows := m.Atom.MatrixRows(i == 0, m.Swap, int(AsTile(d.Result()).Shape[row]))
-		if form, ok := b.Mem.Describe(row, depth, rows, m.Atom.Shape.K, ElemBytes(b.Elem)); !ok || form.Turned && !m.Atom.Turns {
+		if form, ok := b.Mem.Describe(row, depth, rows, m.Atom.Shape.K, ElemBytes(b.Elem)); !ok || form.MNMajor && !m.Atom.TakesMNMajor {
 			return fmt.Sprintf("%s finds no factor in the order of %s", m.Atom.Name, b.Mem)
 		}
 	}

@@ -253,7 +253,7 @@ func contiguousAlongK(v *ir.Value, right bool) bool {
 // CopiesSuit reports whether asynchronous copies can bring a factor, the right one or the left one, to shared memory as an atom of a
 // warpgroup reads it.
 func CopiesSuit(v *ir.Value, a *atom.MMA, right bool) bool {
-	return LoadedForProductsOnly(v) && (a.Turns || contiguousAlongK(v, right))
+	return LoadedForProductsOnly(v) && (a.TakesMNMajor || contiguousAlongK(v, right))
 }
 
 // LoadedForProductsOnly reports whether a factor is a load that only products use, with nothing but views between.

@@ -256,7 +256,7 @@ func storedRows(load *ir.Op, fast int) (m *atom.MMA, rows []uint64, bytes int) {
 			for _, op := range slices.Backward(between) {
 				l = operandLayout(op, op.Operand(0), l)
 			}
-			if rows = l.Column(layout.Reg); m.Group == 0 || m.Turns {
+			if rows = l.Column(layout.Reg); m.Group == 0 || m.TakesMNMajor {
 				rows = layout.DimBits(ints(tileaa.ShapeOf(load.Result(0))), fast)
 			}
 			return m, rows, tileaa.ElemBytes(tileaa.AsTile(v).Elem)

@@ -75,7 +75,7 @@ func matrixMem(op *ir.Op, i int, l layout.Layout) layout.MemLayout {
 	}
 	fast := fastDim(l)
 	short := fast >= rank-2 && shape[fast]*tileaa.ElemBytes(t.Elem) < minSwizzle
-	if depth := rank - 1 - i; fast < rank-2 || short || !ir.Cast[tileaa.Dot](op).Atom().Atom.Turns {
+	if depth := rank - 1 - i; fast < rank-2 || short || !ir.Cast[tileaa.Dot](op).Atom().Atom.TakesMNMajor {
 		fast = depth
 	}
 	return matrixRows(shape, fast, tileaa.ElemBytes(t.Elem))

@@ -423,8 +423,8 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout, computed boo
 	bits := tileaa.ElemBits(elem)
 	var least cost.Cost
 	for rowBits := range layout.SwizzleBits + 1 {
-		for turn := range layout.SwizzleBits {
-			m := rowBuffer(src, tileaa.ElemBytes(elem), 0, rowBits, turn)
+		for places := range layout.SwizzleBits {
+			m := rowBuffer(src, tileaa.ElemBytes(elem), 0, rowBits, places)
 			c, err := cost.SharedAccess(m, dst, bits, m.MaxVec(dst, 16/cost.Bytes(bits)))
 			if err == nil && (!ok || c.Quarters() < least.Quarters()) {
 				mem, least, ok = m, c, true
@@ -533,8 +533,8 @@ func matrixRead(s *pass.State, mem layout.MemLayout, dst layout.Layout, elemBits
 }
 
 // rowBuffer is a swizzled buffer that a layout fills in rows, along what neighbouring registers hold.
-func rowBuffer(src layout.Layout, elemBytes, first, rowBits, turn int) layout.MemLayout {
-	return layout.SwizzledTurned(src.Shape(), fastest(fastDim(src), src.Rank()), elemBytes, swizzleWidth, first, rowBits, turn)
+func rowBuffer(src layout.Layout, elemBytes, first, rowBits, places int) layout.MemLayout {
+	return layout.SwizzledRotated(src.Shape(), fastest(fastDim(src), src.Rank()), elemBytes, swizzleWidth, first, rowBits, places)
 }
 
 // fastDim is the dimension along which the first registers of a layout lie, the last one where there is none.

@@ -330,6 +330,17 @@ func TokenBefore(op *ir.Op) *ir.Value {
 	return nil
 }
 
+// JoinTokens is a token that comes after all of some: nil after none.
+func JoinTokens(b *ir.Builder, tokens []*ir.Value) *ir.Value {
+	switch len(tokens) {
+	case 0:
+		return nil
+	case 1:
+		return tokens[0]
+	}
+	return NewJoinMemToken(b, tokens).Result()
+}
+
 // DimOf is the dimension along which a reduce, a scan or a cat works.
 func DimOf(op *ir.Op) int { return int(ir.Cast[DimOp](op).Dim()) }
 

@@ -126,7 +126,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 	c := NewContext()
 	c.Budget = budget.New(ctx, 0)
 	r := &run{ctx: ctx, opts: &o, budget: c.Budget, named: append([]string{}, names...)}
-	defer r.tellTimes()
+	defer r.reportTiming()
 	if o.StopAfter != "" {
 		last := slices.Index(names, o.StopAfter)
 		if last < 0 {
@@ -202,7 +202,7 @@ func runLLVM(m *llvm.Module, in *Input, o *Options, names []string) (string, err
 		return "", err
 	}
 	r := &run{opts: o, input: in, named: names, fromLLVM: true}
-	defer r.tellTimes()
+	defer r.reportTiming()
 	text, err := newBackend(r, t).emit(m)
 	if err != nil {
 		return "", r.failure(err)

@@ -97,14 +97,14 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	if err := tell(line, res, remarks, stdout, stderr); err != nil {
+	if err := writeSideOutputs(line, res, remarks, stdout, stderr); err != nil {
 		return err
 	}
 	return writeLast(out, res.Output, stdout)
 }
 
-// tell writes what a compile said besides its output: warnings, remarks, the page, the metadata, times.
-func tell(line *Line, res *Result, remarks io.WriteCloser, stdout *output, stderr io.Writer) error {
+// writeSideOutputs writes what a compile said besides its output: warnings, remarks, the page, the metadata.
+func writeSideOutputs(line *Line, res *Result, remarks io.WriteCloser, stdout *output, stderr io.Writer) error {
 	for _, w := range res.Warnings {
 		io.WriteString(stderr, w.String())
 	}
@@ -125,9 +125,6 @@ func tell(line *Line, res *Result, remarks io.WriteCloser, stdout *output, stder
 		if err := WriteOutput(file, res.Metadata.JSON(), stdout); err != nil {
 			return err
 		}
-	}
-	if line.Bool("pass-timing") {
-		printTiming(stderr, res.Timing)
 	}
 	return nil
 }
@@ -227,10 +224,4 @@ func report(err error, stderr io.Writer) int {
 	}
 	io.WriteString(stderr, strings.TrimRight(err.Error(), "\n")+"\n")
 	return ExitUsage
-}
-
-func printTiming(w io.Writer, ts []Timing) {
-	for _, t := range ts {
-		fmt.Fprintf(w, "%9.3f ms  %s\n", float64(t.Time.Microseconds())/1000, t.Stage)
-	}
 }

@@ -95,6 +95,7 @@ func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, 
 	}
 	res, err := throughCache(ctx, name, src, &o, func() (*Result, error) {
 		r := &run{ctx: ctx, opts: &o, budget: budget.New(ctx, o.MemoryLimit)}
+		defer r.reportTiming()
 		return r.all(name, src)
 	})
 	if err == nil {

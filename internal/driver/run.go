@@ -204,10 +204,13 @@ func (r *run) watch(m *pass.Manager) {
 	}
 }
 
-// tellTimes prints how long the stages took, if the options ask for it.
-func (r *run) tellTimes() {
-	if r.opts.PassTiming {
-		printTiming(r.opts.Log, r.timing)
+// reportTiming prints how long the stages took, if the options ask for it.
+func (r *run) reportTiming() {
+	if !r.opts.PassTiming {
+		return
+	}
+	for _, t := range r.timing {
+		fmt.Fprintf(r.opts.Log, "%9.3f ms  %s\n", float64(t.Time.Microseconds())/1000, t.Stage)
 	}
 }
 

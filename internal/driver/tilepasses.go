@@ -239,7 +239,7 @@ func showText(line *Line, file string, src []byte, opts *Options) (string, error
 	t := newPieceTool(line)
 	o.Release = t.release
 	r := &run{opts: opts, release: t.release}
-	defer r.tellTimes()
+	defer r.reportTiming()
 	return t.run(file, src, opts.Log, func(c *ir.Context, p piece) (string, error) {
 		r.input = &Input{Ctx: c}
 		m, err := t.parse(c, p)

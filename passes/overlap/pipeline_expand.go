@@ -42,7 +42,7 @@ func (p *pipeline) expand(s *pass.State, c choice) {
 		}
 		t := tileaa.Ring(s.Ctx, slots, c.Buffer().Type().(*tileaa.BufferType))
 		x.rings = append(x.rings, tileaa.NewAllocRing(x.b, t, tileaa.AllocRingOptions{}).Result())
-		x.joined = append(x.joined, joinTokens(x.b, p.tokens[i]))
+		x.joined = append(x.joined, tileaa.JoinTokens(x.b, p.tokens[i]))
 	}
 	arrange(x.groups, x.slots)
 	if list := summands(p.loop.Op); len(x.groups) == 1 && x.slots >= slotsInFlight {
@@ -53,17 +53,6 @@ func (p *pipeline) expand(s *pass.State, c choice) {
 	}
 	start := tileaa.Const(x.b, x.positions(), 0)
 	x.steadyState(start, x.prologue(start))
-}
-
-// joinTokens is a token that comes after all of some, nil after none.
-func joinTokens(b *ir.Builder, tokens []*ir.Value) *ir.Value {
-	switch len(tokens) {
-	case 0:
-		return nil
-	case 1:
-		return tokens[0]
-	}
-	return tileaa.NewJoinMemToken(b, tokens).Result()
 }
 
 func (r *rewriting) positions() *tileaa.TileType { return tileaa.Tile(r.b.Ctx, r.b.Ctx.Int(32)) }
@@ -216,7 +205,7 @@ func (x *expansion) steadyState(start *ir.Value, begun [][]*ir.Value) {
 	for i, c := range x.copies {
 		if c.ResultToken().HasUses() && len(begun[i]) > 0 {
 			used = append(used, i)
-			inits = append(inits, joinTokens(x.b, begun[i]))
+			inits = append(inits, tileaa.JoinTokens(x.b, begun[i]))
 		}
 	}
 	var args []*ir.Value
@@ -375,7 +364,7 @@ func (x *expansion) beginLater(g *group, position *ir.Value, before, after []*ir
 		i := g.copies[k]
 		after[i] = t
 		if before[i] != nil {
-			after[i] = joinTokens(x.b, []*ir.Value{before[i], t})
+			after[i] = tileaa.JoinTokens(x.b, []*ir.Value{before[i], t})
 		}
 		known := after[i]
 		if g.from > 0 {

@@ -246,7 +246,7 @@ func (k *skewCandidate) skew(s *pass.State) {
 		k.b.Before(c.Op)
 		c.SetBlock(later.Lookup(c.Block()))
 		c.SetWhen(exists)
-		c.SetToken(joinTokens(k.b, k.tokens[i]))
+		c.SetToken(tileaa.JoinTokens(k.b, k.tokens[i]))
 	}
 	landed := sums
 	if k.inFlight() {
@@ -274,7 +274,7 @@ func (k *skewCandidate) prologue() *ir.Value {
 	k.cloneAll(k.slice, m, runs)
 	for i, c := range k.copies {
 		buffer := tileaa.NewAllocShared(k.b, c.Buffer().Type(), tileaa.AllocSharedOptions{}).Result()
-		copyLike(k.b, c, m.Lookup(c.Block()), buffer, c.Layout(), joinTokens(k.b, k.tokens[i]), runs)
+		copyLike(k.b, c, m.Lookup(c.Block()), buffer, c.Layout(), tileaa.JoinTokens(k.b, k.tokens[i]), runs)
 		m[c.Buffer()] = buffer
 	}
 	tileaa.NewAsyncCommit(k.b)

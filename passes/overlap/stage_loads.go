@@ -312,7 +312,7 @@ func (g *staging) untie() {
 				continue
 			}
 			tokens, _ := g.comesAfter(before, map[*ir.Value]bool{})
-			ir.Cast[tileaa.TokenOp](l).SetToken(joinTokens(g.b, tokens))
+			ir.Cast[tileaa.TokenOp](l).SetToken(tileaa.JoinTokens(g.b, tokens))
 		}
 	}
 }

@@ -358,5 +358,5 @@ func (u *unrolling) enter(body *ir.Block, rounds []ir.Mapping, k int) {
 func (u *unrolling) outside(main tileaa.For, tokens []*ir.Value) *ir.Value {
 	block, at := u.b.Place()
 	defer u.b.SetPlace(block, at)
-	return joinTokens(u.b.Before(main.Op), tokens)
+	return tileaa.JoinTokens(u.b.Before(main.Op), tokens)
 }

@@ -378,13 +378,10 @@ func (c *slicer) joined(leaves []leaf, own *group, inPiece func(op *ir.Op) []*ir
 	return joinTokens(c.b, vs)
 }
 
-// joinTokens is one token for several, or for none.
-func joinTokens(b *ir.Builder, vs []*ir.Value) *ir.Value {
-	switch len(vs) {
-	case 0:
-		return tileaa.NewCreateMemToken(b).Result()
-	case 1:
-		return vs[0]
+// joinTokens is one token for several, and a new one for none.
+func joinTokens(b *ir.Builder, tokens []*ir.Value) *ir.Value {
+	if t := tileaa.JoinTokens(b, tokens); t != nil {
+		return t
 	}
-	return tileaa.NewJoinMemToken(b, vs).Result()
+	return tileaa.NewCreateMemToken(b).Result()
 }

@@ -85,7 +85,7 @@ func (m *MMA) ScaleColumnsOf(e Extent) int {
 // lane, with neighbours along K side by side in words.
 func (t *Tensor) HoldsRows(l layout.Layout, bits int) bool {
 	const lanesOfGroup = 7 // bits
-	if t.height.M != ptxop.TensorLanes || l.Rank() != 2 || !l.IsBijective() || bits >= 32 || l.Regs()*bits < 32 || l.InBits(layout.Warp) < lanesOfGroup-laneBits {
+	if t.height.M != ptxop.TensorLanes || l.Rank() != 2 || !l.IsBijective() || bits >= 32 || l.Regs()*bits < 32 || l.InBits(layout.Warp) < lanesOfGroup-layout.LaneBits {
 		return false
 	}
 	rows := slices.Concat(l.Column(layout.Lane), l.Column(layout.Warp))
@@ -125,7 +125,7 @@ func tensorMMA(p *ptxop.TensorProduct, h *ptxop.TensorHeight, n int, a, b string
 func tensorRows(h *ptxop.TensorHeight, columns int) layout.Layout {
 	shape := []int{h.M, columns}
 	parts := log2(h.Parts())
-	inWarp, inThread := laneBits-parts, log2(columns)-parts
+	inWarp, inThread := layout.LaneBits-parts, log2(columns)-parts
 	return layout.Must(shape, layout.Bases{
 		Reg:  run(shape, 1, 0, inThread),
 		Lane: slices.Concat(run(shape, 0, 0, inWarp), run(shape, 1, inThread, parts)),

@@ -219,8 +219,6 @@ func (t Tiling) Has(have Layouts) bool {
 	return true
 }
 
-const laneBits = 5
-
 // distributeLanes distributes a scalar atom over the lanes of a warp: up to four columns in a thread when there is enough to do, then eight lanes along columns, the
 // other lanes along rows, then columns, then the batch, and replicas at last. It returns the bits of each axis that remain, and the column bits of a thread.
 func (t tiles) distributeLanes(m, n, b int) (restM, restN, restB, columns int) {
@@ -229,18 +227,18 @@ func (t tiles) distributeLanes(m, n, b int) (restM, restN, restB, columns int) {
 		t.grow(x, d, bits)
 		*left -= bits
 	}
-	lanes := laneBits
+	lanes := layout.LaneBits
 	lane := func(left *int, x axis, bits int) {
 		bits = min(bits, lanes, *left)
 		take(left, x, layout.Lane, bits)
 		lanes -= bits
 	}
-	columns = min(2, max(0, m+n+b-laneBits), n)
+	columns = min(2, max(0, m+n+b-layout.LaneBits), n)
 	take(&n, axisN, layout.Reg, columns)
 	lane(&n, axisN, 3)
-	lane(&m, axisM, laneBits)
-	lane(&n, axisN, laneBits)
-	lane(&b, axisBatch, laneBits)
+	lane(&m, axisM, layout.LaneBits)
+	lane(&n, axisN, layout.LaneBits)
+	lane(&b, axisBatch, layout.LaneBits)
 	t.replicate(layout.Lane, lanes)
 	return m, n, b, columns
 }

@@ -126,7 +126,7 @@ func sharedCost(p layout.Plan, src, dst layout.Layout, elemBits int) Cost {
 }
 
 // wavesOf is the number of 128-byte waves of a warp's access of so many bytes a lane.
-func wavesOf(vecBytes int) int { return max(1, vecBytes*warpLanes/waveBytes) }
+func wavesOf(vecBytes int) int { return max(1, vecBytes*layout.WarpSize/waveBytes) }
 
 // waveBytes is what shared memory moves in a cycle.
 const waveBytes = 128
@@ -161,7 +161,7 @@ func Product(t atom.Tiling) (c Cost, tensor int) {
 	steps := t.Repeat.Batch * t.Repeat.M * t.Repeat.N * t.Repeat.K
 	products := a.Shape.M * a.Shape.N * a.Shape.K / a.Warps()
 	if a.Scalar() {
-		products *= warpLanes // every lane has its own
+		products *= layout.WarpSize // every lane has its own
 	}
 	tensor = steps * max(1, products/a.Rate) * max(1, (warps+3)/4)
 	if a.Group > 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
 	"tileiras/codegen/target"
 )
 
@@ -153,7 +154,7 @@ func capByLaunch(room, most int) int {
 }
 
 // threads are those of a block.
-func (l Loop) threads() int { return warpLanes * (l.Warps + l.Producers) }
+func (l Loop) threads() int { return layout.WarpSize * (l.Warps + l.Producers) }
 
 // CyclesWith is the time of an iteration with so many slots, averaged over idle, busy and crowded memory.
 func (l Loop) CyclesWith(t *target.Target, slots int) int {

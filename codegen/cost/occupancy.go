@@ -3,6 +3,7 @@ package cost
 import (
 	"fmt"
 
+	"tileiras/codegen/layout"
 	"tileiras/codegen/target"
 )
 
@@ -10,7 +11,6 @@ import (
 // are a quarter of all, and the schedulers share the warps evenly; shared memory goes to a block by 128 bytes, and the system takes 1 KB of
 // every block's shared memory from sm_80 on, where a block's most is less than the multiprocessor's.
 const (
-	warpLanes           = 32
 	warpRegisterGranule = 256
 	registerGranule     = 8 // a thread's registers come in eights: 256 / 32
 	schedulers          = 4
@@ -31,7 +31,7 @@ func Occupancy(t *target.Target, threads, registers, sharedBytes int) (blocks in
 	if sharedBytes > t.SharedOptIn {
 		return 0, fmt.Sprintf("%d bytes of shared memory, a block has at most %d", sharedBytes, t.SharedOptIn)
 	}
-	warps := roundUp(threads, warpLanes) / warpLanes
+	warps := roundUp(threads, layout.WarpSize) / layout.WarpSize
 	blocks, limit = t.BlocksPerSM, "blocks"
 	lower := func(n int, what string) {
 		if n < blocks {
@@ -39,7 +39,7 @@ func Occupancy(t *target.Target, threads, registers, sharedBytes int) (blocks in
 		}
 	}
 	lower(t.WarpsPerSM/warps, "warps")
-	lower(t.Registers/schedulers/roundUp(max(1, registers)*warpLanes, warpRegisterGranule)*schedulers/warps, "registers")
+	lower(t.Registers/schedulers/roundUp(max(1, registers)*layout.WarpSize, warpRegisterGranule)*schedulers/warps, "registers")
 	if reserved := min(systemSharedBytes, t.SharedPerSM-t.SharedOptIn); sharedBytes+reserved > 0 {
 		lower(t.SharedPerSM/roundUp(sharedBytes+reserved, sharedGranule), "shared memory")
 	}
@@ -48,6 +48,6 @@ func Occupancy(t *target.Target, threads, registers, sharedBytes int) (blocks in
 
 // RegisterLimit is the most registers a thread may use for so many blocks at once: a multiple of 8, at most 255.
 func RegisterLimit(t *target.Target, threads, blocks int) int {
-	warps := roundUp(roundUp(threads, warpLanes)/warpLanes*blocks, schedulers)
-	return min(t.Registers/(warpLanes*warps)/registerGranule*registerGranule, t.RegistersPerThread)
+	warps := roundUp(roundUp(threads, layout.WarpSize)/layout.WarpSize*blocks, schedulers)
+	return min(t.Registers/(layout.WarpSize*warps)/registerGranule*registerGranule, t.RegistersPerThread)
 }

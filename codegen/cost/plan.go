@@ -2,6 +2,7 @@ package cost
 
 import (
 	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
 	"tileiras/codegen/target"
 )
 
@@ -25,12 +26,12 @@ const (
 
 // ThreadRegisters is the register limit of a thread in a block of so many warps.
 func ThreadRegisters(t *target.Target, warps int) int {
-	return min(t.Registers/(warpLanes*warps), t.RegistersPerThread)
+	return min(t.Registers/(layout.WarpSize*warps), t.RegistersPerThread)
 }
 
 // AccumulatorLimit is the most accumulators of a thread, in 32-bit registers.
 func AccumulatorLimit(t *target.Target, warps int) int {
-	return min(AccumulatorTarget, t.Registers/(warpLanes*warps)/2)
+	return min(AccumulatorTarget, t.Registers/(layout.WarpSize*warps)/2)
 }
 
 // AccumulatorsFit reports whether a thread has registers for its accumulators, some of which are loop-carried. In attention the scores live
@@ -73,14 +74,14 @@ func RegisterMargin(t *target.Target, warps int) int {
 
 // ValueLimit is the most 32-bit registers of a thread for one value.
 func ValueLimit(t *target.Target, warps int) int {
-	return min(maxValueRegs, t.Registers/(warpLanes*warps)/maxValueShare)
+	return min(maxValueRegs, t.Registers/(layout.WarpSize*warps)/maxValueShare)
 }
 
 // OperandRoom is the bytes of all threads' registers through which operands can pass on their way to shared memory: accumulators come
 // first, and a quarter is for addresses and the fragments of a step.
 func OperandRoom(t *target.Target, warps, accumulators int) int {
-	regs := min(t.Registers/(warpLanes*warps), t.RegistersPerThread+1)
-	return max(regs*3/4-min(accumulators, AccumulatorLimit(t, warps)), regs/8) * 4 * warpLanes * warps
+	regs := min(t.Registers/(layout.WarpSize*warps), t.RegistersPerThread+1)
+	return max(regs*3/4-min(accumulators, AccumulatorLimit(t, warps)), regs/8) * 4 * layout.WarpSize * warps
 }
 
 // ConversionRoom is the most shared memory, in bytes, that one conversion takes at a time: a quarter of what a block can have, so that it
@@ -96,18 +97,18 @@ func ConversionRoom(t *target.Target, operand bool) int {
 // SpreadCost is the cost of spreading a tile over warps: each has a start-up cost, and a thread moves what it holds beyond
 // bytesToHideLatency with nothing to hide it.
 func SpreadCost(bytes, warps int) Cost {
-	beyond := max(0, bytes/(warpLanes*warps)-bytesToHideLatency)
+	beyond := max(0, bytes/(layout.WarpSize*warps)-bytesToHideLatency)
 	return Cost{Instrs: warps*warpStartInstrs + beyond/4*warps}
 }
 
 // CrossWarpSum is the cost of adding the warps' partial sums, so many bytes: a store, a load and two barriers.
 func CrossWarpSum(bytes int) Cost {
-	return Cost{Instrs: 2*bytes/(widestAccess*warpLanes) + bytes/(4*warpLanes), Waves: 2 * bytes / waveBytes, Barriers: 2}
+	return Cost{Instrs: 2*bytes/(widestAccess*layout.WarpSize) + bytes/(4*layout.WarpSize), Waves: 2 * bytes / waveBytes, Barriers: 2}
 }
 
 // FitsOneAccess reports whether one access of each lane of so many warps loads a tile of so many bytes: with more warps, reductions only
 // exchange more.
-func FitsOneAccess(bytes, warps int) bool { return bytes <= widestAccess*warpLanes*warps }
+func FitsOneAccess(bytes, warps int) bool { return bytes <= widestAccess*layout.WarpSize*warps }
 
 // Cut is how a product is cut: into pieces of its result, and into steps along K.
 type Cut struct{ Pieces, Steps int }

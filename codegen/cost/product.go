@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
 	"tileiras/codegen/target"
 )
 
@@ -25,8 +26,8 @@ func ProductCycles(t *target.Target, k atom.Candidate, a, b atom.Elem, e atom.Ex
 	m, padded := k.Atom, k.Extent
 	convert := convertCycles(a, k.A, e.Rows()*e.K) + convertCycles(b, k.B, e.K*e.Columns())
 	if m.Scalar() {
-		waves := max(1, padded.Rows()*padded.N/warpLanes) * padded.K
-		return max(1, waves*warpLanes*3/(m.Rate*2)) + convert
+		waves := max(1, padded.Rows()*padded.N/layout.WarpSize) * padded.K
+		return max(1, waves*layout.WarpSize*3/(m.Rate*2)) + convert
 	}
 	products := m.Shape.M * m.Shape.N * m.Shape.K / m.Warps() // of a warp
 	issue, rate := 1, m.Rate
@@ -42,5 +43,5 @@ func convertCycles(from, to atom.Elem, n int) int {
 	if from == to {
 		return 0
 	}
-	return max(1, n/(2*warpLanes))
+	return max(1, n/(2*layout.WarpSize))
 }

@@ -1,6 +1,9 @@
 package cost
 
-import "tileiras/codegen/target"
+import (
+	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
+)
 
 // ReducedTile is what a thread block without products does with a tile that is reduced across its warps, as a row in a softmax: it loads,
 // reduces, computes and stores, one after the other, and so uses memory for a part of its time only. Other resident blocks use it
@@ -21,7 +24,7 @@ const OverheadRegisters = 32
 
 // Blocks is how many blocks are resident on a multiprocessor.
 func (x ReducedTile) Blocks(t *target.Target) int {
-	n, _ := Occupancy(t, warpLanes*x.Warps, x.Registers, 0)
+	n, _ := Occupancy(t, layout.WarpSize*x.Warps, x.Registers, 0)
 	return max(1, n)
 }
 

@@ -1,6 +1,9 @@
 package cost
 
-import "tileiras/codegen/target"
+import (
+	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
+)
 
 // RowLoop is an iteration of a loop without products that reduces across warps, as over the rows of a norm: all warps of a block wait for
 // what it loads, and no load is in flight while they compute, unless copies run ahead.
@@ -18,7 +21,7 @@ type RowLoop struct {
 // kernel. It is 1 where copies do not pay in company: where two slots would cost a resident block, or where the loop may be bound by
 // instructions, to which copies add some.
 func (r RowLoop) Slots(t *target.Target) int {
-	blocks, _ := Occupancy(t, warpLanes*r.Warps, r.Registers, 0)
+	blocks, _ := Occupancy(t, layout.WarpSize*r.Warps, r.Registers, 0)
 	blocks = capByLaunch(blocks, r.LaunchedBlocks)
 	issue, memory := r.Issue/instrsPerCycle, (r.CopiedBytes+r.StoredBytes)*100/t.DRAM
 	if blocks > 1 && issue*instrsPerFourCounted > memory*4 {
@@ -27,7 +30,7 @@ func (r RowLoop) Slots(t *target.Target) int {
 	iteration := max(issue, memory) + r.Exchanges*barrierStall
 	slots := 1
 	for slots < len(r.SharedBytes) && (slots-1)*iteration < memoryLatencies[len(memoryLatencies)-1] {
-		if room, _ := Occupancy(t, warpLanes*r.Warps, r.Registers, r.SharedBytes[slots]+exchangeBytes); room < blocks {
+		if room, _ := Occupancy(t, layout.WarpSize*r.Warps, r.Registers, r.SharedBytes[slots]+exchangeBytes); room < blocks {
 			break
 		}
 		slots++

@@ -27,7 +27,7 @@ const (
 func (l Loads) Unroll(t *target.Target) int {
 	limit := l.Limit
 	if limit == 0 {
-		limit = RegisterLimit(t, warpLanes*l.Warps, 1)
+		limit = RegisterLimit(t, layout.WarpSize*l.Warps, 1)
 	}
 	factor := 1
 	for l.Bytes > 0 && factor < maxUnroll {
@@ -43,8 +43,8 @@ func (l Loads) Unroll(t *target.Target) int {
 
 // bytesInFlight is the bytes in flight on a multiprocessor when all its threads have issued the loads of so many iterations.
 func (l Loads) bytesInFlight(t *target.Target, factor int) int {
-	blocks, _ := Occupancy(t, warpLanes*l.Warps, l.RegistersWith(factor), 0)
-	return blocks * warpLanes * l.Warps * factor * l.Bytes
+	blocks, _ := Occupancy(t, layout.WarpSize*l.Warps, l.RegistersWith(factor), 0)
+	return blocks * layout.WarpSize * l.Warps * factor * l.Bytes
 }
 
 // bytesForLatency is the bytes in flight that hide the latency of busy memory (Little's law), if loads are in flight half of the time.
@@ -57,7 +57,7 @@ func (l Loads) RegistersWith(factor int) int { return l.OtherRegisters + factor*
 // blocks fill half of a multiprocessor, if a quarter of it is left for what is not counted, else all there are.
 func UnrolledRegisters(t *target.Target, warps, asked int) int {
 	blocks := (t.WarpsPerSM/2 + warps - 1) / warps
-	if few := RegisterLimit(t, warpLanes*warps, blocks); 4*asked <= 3*few {
+	if few := RegisterLimit(t, layout.WarpSize*warps, blocks); 4*asked <= 3*few {
 		return few
 	}
 	return ThreadRegisters(t, warps)

@@ -12,7 +12,7 @@ import "slices"
 // A row longer than a warp's access stays with that warp, in registers, so that a reduction along it needs no other warp; only
 // warps that would idle take parts of rows. A tile with fewer elements than threads is replicated: the high lane bits, then warp bits, get zero bases.
 func Blocked(shape []int, vec int, order []int, warps int) Layout {
-	return BlockedSpan(shape, vec, vec<<laneBits, order, warps)
+	return BlockedSpan(shape, vec, vec<<LaneBits, order, warps)
 }
 
 // BlockedSpan is Blocked where the lanes cover at most span elements of a row before the next ones take the next row: 128 bytes are
@@ -28,7 +28,7 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	queue := slices.Concat(fast[:near], slow)
 	reg := take(&queue, log2(vec))
 	queue = slices.Concat(queue, rest)
-	lane := take(&queue, laneBits)
+	lane := take(&queue, LaneBits)
 	warp := take(&queue, log2(warps))
 	// What is left: the row first, so that a thread's accesses run along memory.
 	queue = append(Intersect(queue, rest), Independent(queue, rest)...)
@@ -55,19 +55,19 @@ func BlockedAcross(shape []int, a Across, warps int) Layout {
 		}
 	}
 	vec := min(a.Vec, shape[a.Fast])
-	alone := totalBits(shape) - laneBits - log2(warps) - log2(vec) // further bits of a thread
+	alone := totalBits(shape) - LaneBits - log2(warps) - log2(vec) // further bits of a thread
 	reg := take(&along, log2(vec))
 	stored := take(&slow, min(log2(a.Wide), alone))
 	reg = append(reg, stored...)
 	sector := take(&along, log2(a.Near)-log2(vec))
 	var lane []uint64
 	if part := log2(a.Wide) - len(stored); part > 0 {
-		lane = append(take(&slow, min(phaseBits(maxVec>>part), laneBits-len(sector))), sector...)
+		lane = append(take(&slow, min(phaseBits(maxVec>>part), LaneBits-len(sector))), sector...)
 	} else {
 		lane = append(sector, take(&slow, phaseBits(maxVec)-len(sector))...)
 	}
 	queue := slices.Concat(along, slow, rest)
-	lane = append(lane, take(&queue, laneBits-len(lane))...)
+	lane = append(lane, take(&queue, LaneBits-len(lane))...)
 	warp := take(&queue, log2(warps))
 	return Replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
@@ -89,12 +89,12 @@ func take(from *[]uint64, n int) (out []uint64) {
 
 // Replicated is the layout with these bases, in which the other lanes and warps are replicas.
 func Replicated(shape []int, reg, lane, warp []uint64, warps int) Layout {
-	lane = append(lane, make([]uint64, laneBits-len(lane))...)
+	lane = append(lane, make([]uint64, LaneBits-len(lane))...)
 	warp = append(warp, make([]uint64, log2(warps)-len(warp))...)
 	return Must(shape, Bases{Reg: reg, Lane: lane, Warp: warp})
 }
 
 // Uniform is the layout of a value that every thread holds whole: one register per element, all lanes and warps replicas.
 func Uniform(shape []int, warps int) Layout {
-	return Must(shape, Bases{Reg: units(totalBits(shape)), Lane: make([]uint64, laneBits), Warp: make([]uint64, log2(warps))})
+	return Must(shape, Bases{Reg: units(totalBits(shape)), Lane: make([]uint64, LaneBits), Warp: make([]uint64, log2(warps))})
 }

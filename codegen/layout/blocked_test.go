@@ -65,7 +65,7 @@ func TestBlockedAcrossMovesWholeSectorsWithoutConflicts(t *testing.T) {
 				}
 			}
 		}
-		if rows*cols >= 32*warps*vec*vec {
+		if rows*cols >= WarpSize*warps*vec*vec {
 			m := Swizzled(shape, []int{0, 1}, elemBytes, 128)
 			if waves, ideal, _, err := Wavefronts(m, l, elemBytes, vec); err != nil || waves != ideal {
 				t.Fatalf("%s: %d waves, %d would do, %v", l, waves, ideal, err)

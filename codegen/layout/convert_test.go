@@ -320,10 +320,10 @@ func drawRelated(t *rapid.T, l Layout) Layout {
 		b.Reg, b.Lane = inner[:regs], inner[regs:]
 	case 2:
 		inner := mixed(Reg, Lane, Warp)
-		b.Reg, b.Lane, b.Warp = inner[:regs], inner[regs:regs+laneBits], inner[regs+laneBits:]
+		b.Reg, b.Lane, b.Warp = inner[:regs], inner[regs:regs+LaneBits], inner[regs+LaneBits:]
 	case 3:
 		all := mixed(Reg, Lane, Warp, Block)
-		b.Reg, b.Lane, b.Warp, b.Block = all[:regs], all[regs:regs+laneBits], all[regs+laneBits:regs+laneBits+len(b.Warp)], all[regs+laneBits+len(b.Warp):]
+		b.Reg, b.Lane, b.Warp, b.Block = all[:regs], all[regs:regs+LaneBits], all[regs+LaneBits:regs+LaneBits+len(b.Warp)], all[regs+LaneBits+len(b.Warp):]
 	}
 	switch rapid.IntRange(0, 7).Draw(t, "more or less") {
 	case 0:
@@ -335,7 +335,7 @@ func drawRelated(t *rapid.T, l Layout) Layout {
 	case 3:
 		b.Warp, b.Block = b.Warp[:len(b.Warp)/2], append(slices.Clone(b.Block), 0)
 	case 4:
-		b.Lane = b.Lane[:laneBits-1]
+		b.Lane = b.Lane[:LaneBits-1]
 	}
 	return Must(l.Shape(), b)
 }

@@ -23,9 +23,14 @@ var dimNames = [NumDims]string{"reg", "lane", "warp", "block"}
 func (d Dim) String() string { return dimNames[d] }
 
 const (
-	laneBits   = 5  // 32 lanes: PTX ISA, section "Thread hierarchy"
 	maxOutBits = 62 // flat element numbers stay positive in an int
 	maxInBits  = 62 // all inputs fit one word of Gauss elimination
+)
+
+// WarpSize is how many lanes a warp has (PTX ISA, "Thread hierarchy"); LaneBits are the bits of the number of one.
+const (
+	LaneBits = 5
+	WarpSize = 1 << LaneBits
 )
 
 // Bases are the columns of a layout by input dimension: the element (flat, row-major) that each input bit selects.

@@ -40,7 +40,7 @@ const (
 // tells apart are the bytes of two words of the tile, one of each neighbour.
 func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool) {
 	if elemBits != 8 && elemBits != 16 && elemBits != 32 || trans && elemBits == 32 ||
-		len(l.bases[Lane]) != laneBits || len(l.bases[Block]) != 0 || !slices.Equal(l.shape, m.shape) {
+		len(l.bases[Lane]) != LaneBits || len(l.bases[Block]) != 0 || !slices.Equal(l.shape, m.shape) {
 		return MatrixPlan{}, false
 	}
 	inWord := log2(wordBits / elemBits)
@@ -95,7 +95,7 @@ func matrixPlan(p MatrixPlan, reg []uint64, choose []int) MatrixPlan {
 	for _, i := range choose[:matrices] {
 		p.Lane = append(p.Lane, reg[i])
 	}
-	p.Lane = widen(p.Lane, laneBits)
+	p.Lane = widen(p.Lane, LaneBits)
 	accesses := 1 << (len(choose) - matrices)
 	p.Accesses = make([]MatrixAccess, accesses)
 	regs := make([]int, accesses*p.Num)

@@ -12,7 +12,7 @@ func runMatrix(p MatrixPlan, m MemLayout, l Layout, elemBits int) values {
 	if p.Pairs > 0 {
 		unit = 2
 	}
-	out := make(values, 32*l.Warps())
+	out := make(values, WarpSize*l.Warps())
 	for t := range out {
 		out[t] = make([]uint64, l.Regs())
 	}
@@ -60,7 +60,7 @@ func checkMatrix(t rapid.TB, p MatrixPlan, m MemLayout, l Layout, elemBits int) 
 			own++
 		}
 	}
-	if len(p.Lane) != laneBits || len(p.Accesses)*p.Num*(32/elemBits) != own || p.Num != min(4, own*elemBits/32) {
+	if len(p.Lane) != LaneBits || len(p.Accesses)*p.Num*(32/elemBits) != own || p.Num != min(4, own*elemBits/32) {
 		t.Fatalf("%s in %s: %+v", l, m, p)
 	}
 	worst := 0
@@ -191,7 +191,7 @@ func TestLdmatrixLoadsWhatItSays(t *testing.T) {
 		cols, bases := operand.columns(Reg, Lane, Warp), units(operand.OutBits())
 		disturb(cols)
 		disturb(bases)
-		l := Must(operand.Shape(), Bases{Reg: cols[:regs], Lane: cols[regs : regs+laneBits], Warp: cols[regs+laneBits:]})
+		l := Must(operand.Shape(), Bases{Reg: cols[:regs], Lane: cols[regs : regs+LaneBits], Warp: cols[regs+LaneBits:]})
 		every := rapid.SampledFrom([]int{0, 0, 4, 8, 16}).Draw(t, "every")
 		m := mustMem(l.Shape(), bases, every, min(every, 1)*rapid.SampledFrom([]int{4, 8, 24}).Draw(t, "pad"))
 		if p, ok := LdMatrix(m, l, 16, false); ok {

@@ -51,7 +51,7 @@ func drawLayout(t *rapid.T, shape []int, warps int, replicas bool) Layout {
 			cols = slices.Insert(cols, at, extra)
 		}
 	}
-	for len(cols) < laneBits+warps {
+	for len(cols) < LaneBits+warps {
 		cols = append(cols, 0)
 	}
 	cols = rapid.Permutation(cols).Draw(t, "deal")

@@ -147,7 +147,7 @@ func (c swizzle) plan(x []uint64, wideStore bool) (p SharedPlan, ok bool) {
 }
 
 // phaseBits is the number of lane bits of one phase of an access of vecBytes bytes a lane.
-func phaseBits(vecBytes int) int { return min(laneBits, log2(waveBytes/vecBytes)) }
+func phaseBits(vecBytes int) int { return min(LaneBits, log2(waveBytes/vecBytes)) }
 
 func firstBits(cols []uint64, n int) []uint64 { return cols[:min(n, len(cols))] }
 

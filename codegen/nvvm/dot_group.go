@@ -245,10 +245,10 @@ func (f *fn) factor(v *ir.Value, p *product, left bool) *warpgroupOperand {
 	if p.Tensor != nil {
 		return x // one thread begins the product of all
 	}
-	x.cols = make([]uint64, laneBits+f.warpBits())
+	x.cols = make([]uint64, layout.LaneBits+f.warpBits())
 	own := bits.TrailingZeros(uint(p.Warps())) // of a warp's number in its group
 	for i, c := range p.acc.l.Column(layout.Warp)[own:] {
-		x.cols[laneBits+own+i] = x.offset(p.acc.l.Coords(c), 0)
+		x.cols[layout.LaneBits+own+i] = x.offset(p.acc.l.Coords(c), 0)
 	}
 	return x
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/types"
 
+	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -57,7 +58,7 @@ func allocMaps(f *fn, op *ir.Op) {
 	t := a.Result().Type().(*tileaa.MapMemoryType)
 	m := &mapMemory{MapMemoryType: t, offset: offset, pending: tileaa.PendingGroups(entry).Before}
 	m.counter = f.counting(commitsOf(entry), offset+t.CopyMbarrier(0), tileaa.CopyMbarriers)
-	blocks := min(f.target.BlocksPerSM, 32*f.target.WarpsPerSM/f.plan.Threads())
+	blocks := min(f.target.BlocksPerSM, layout.WarpSize*f.target.WarpsPerSM/f.plan.Threads())
 	m.places = 1 << bits.Len(uint(max(blocks, 1)-1))
 	m.claims = f.unset(f.fresh("map_claims_"+f.name), 4*mapWords, 4)
 	m.global = f.unset(f.fresh("maps_"+f.name), mapWords*m.places*m.Maps*tileaa.MapBytes, tileaa.MapBytes)

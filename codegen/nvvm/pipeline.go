@@ -1,6 +1,7 @@
 package nvvm
 
 import (
+	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -30,7 +31,7 @@ func init() {
 //	warp < those of the first two ? ..
 func lowerRoles(f *fn, op *ir.Op) {
 	all := f.role
-	warp := f.op1("shfl.sync.idx.b32", f.lshr(f.thread(), laneBits), i32(0), i32(31), con(kI32, fullMask))
+	warp := f.op1("shfl.sync.idx.b32", f.lshr(f.thread(), layout.LaneBits), i32(0), i32(31), con(kI32, fullMask))
 	end := f.newBlock()
 	roles := ir.OpsOf[tileaa.Role](op.Body())
 	first := 0

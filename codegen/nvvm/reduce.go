@@ -275,7 +275,7 @@ func scan(f *fn, op *ir.Op) {
 // takes the total of place q - 2^s, which is another lane by an XOR or a distance: a shfl.idx of the lane with that place.
 func (f *fn) scanLanes(op *ir.Op, bits []int, reverse bool, prefix [][]*tile) {
 	last := prefix[len(prefix)-1]
-	cols := make([]uint64, laneBits+f.warpBits())
+	cols := make([]uint64, layout.LaneBits+f.warpBits())
 	others := int64(31)
 	for i, b := range bits {
 		cols[b] = 1 << i

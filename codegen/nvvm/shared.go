@@ -107,8 +107,8 @@ func barrier(f *fn, op *ir.Op) {
 		f.op("bar.sync.count", i32(id), i32(threads))
 	case f.warps == 1:
 		f.op("bar.warp.sync", con(kI32, fullMask))
-	case 32*f.warps < f.plan.Threads():
-		f.op("bar.sync.count", i32(id), i32(int64(32*f.warps)))
+	case layout.WarpSize*f.warps < f.plan.Threads():
+		f.op("bar.sync.count", i32(id), i32(int64(layout.WarpSize*f.warps)))
 	default:
 		f.op("bar.sync", i32(id))
 	}
@@ -116,9 +116,9 @@ func barrier(f *fn, op *ir.Op) {
 
 // threadOffsets is the part of element offsets that a thread contributes: one column per thread bit.
 func (f *fn) threadOffsets(lane, warp []uint64) []uint64 {
-	cols := make([]uint64, laneBits+f.warpBits())
+	cols := make([]uint64, layout.LaneBits+f.warpBits())
 	copy(cols, lane)
-	copy(cols[laneBits:], warp)
+	copy(cols[layout.LaneBits:], warp)
 	return cols
 }
 

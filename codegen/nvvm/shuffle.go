@@ -44,7 +44,7 @@ func (f *fn) exchange(x []reg, plan layout.Plan) []reg {
 	x = f.swap(x, plan.Pre)
 	var from reg
 	if !plan.LaneIdentity {
-		cols := make([]uint64, laneBits+f.warpBits())
+		cols := make([]uint64, layout.LaneBits+f.warpBits())
 		for i, l := range plan.Lanes {
 			cols[i] = uint64(l)
 		}
@@ -72,7 +72,7 @@ func (f *fn) exchange(x []reg, plan layout.Plan) []reg {
 // swap exchanges register i with i^Reg in threads whose number has odd parity under Mask.
 func (f *fn) swap(x []reg, swaps []layout.Swap) []reg {
 	for _, s := range swaps {
-		cols := make([]uint64, laneBits+f.warpBits())
+		cols := make([]uint64, layout.LaneBits+f.warpBits())
 		for i := range cols {
 			cols[i] = s.Mask >> i & 1
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/codegen/ptxop"
 	"tileiras/dialects/tileaa"
@@ -91,7 +92,7 @@ func (f *fn) byFirstWarp(make func()) {
 func (f *fn) inFirstWarp() reg {
 	if f.first.absent() {
 		f.in(f.top, func() {
-			warp := f.op1("shfl.sync.idx.b32", f.lshr(f.thread(), laneBits), i32(0), i32(31), con(kI32, fullMask))
+			warp := f.op1("shfl.sync.idx.b32", f.lshr(f.thread(), layout.LaneBits), i32(0), i32(31), con(kI32, fullMask))
 			f.first = f.icmp(eq, warp, i32(0))
 		})
 	}

@@ -54,12 +54,12 @@ func factorStore(f *fn, op *ir.Op) {
 func (f *fn) storesOf(op tileaa.FactorStore) (list []func()) {
 	x, _ := f.tensorFactorOf(op.Result())
 	l, words := f.tileLayout(op.Value()), f.allWords(f.tileFor(op.Value()))
-	cols := make([]uint64, laneBits+f.warpBits())
+	cols := make([]uint64, layout.LaneBits+f.warpBits())
 	for i, c := range l.Column(layout.Warp) {
 		if at := l.Coords(c); i < bits.TrailingZeros(ptxop.GroupWarps) {
-			cols[laneBits+i] = 1 << (tensorLaneShift + laneBits + i)
+			cols[layout.LaneBits+i] = 1 << (tensorLaneShift + layout.LaneBits + i)
 		} else {
-			cols[laneBits+i] = uint64(x.columnOf(at[0], at[1]) - x.column)
+			cols[layout.LaneBits+i] = uint64(x.columnOf(at[0], at[1]) - x.column)
 		}
 	}
 	own := f.add(x.memory.base, f.linear(cols))

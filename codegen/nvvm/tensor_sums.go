@@ -15,12 +15,12 @@ import (
 // warpColumns is the address of the sums of a thread's warp in tensor memory.
 func (p *tensorProduct) warpColumns() reg {
 	f := p.fn
-	cols := make([]uint64, laneBits+f.warpBits())
+	cols := make([]uint64, layout.LaneBits+f.warpBits())
 	for i, c := range p.acc.l.Column(layout.Warp) {
 		if i < bits.TrailingZeros(uint(p.Group)) {
-			cols[laneBits+i] = 1 << (tensorLaneShift + laneBits + i)
+			cols[layout.LaneBits+i] = 1 << (tensorLaneShift + layout.LaneBits + i)
 		} else {
-			cols[laneBits+i] = uint64(p.columnOf(p.acc.l.Coords(c)) - p.column)
+			cols[layout.LaneBits+i] = uint64(p.columnOf(p.acc.l.Coords(c)) - p.column)
 		}
 	}
 	return f.add(p.memory.base, f.linear(cols))

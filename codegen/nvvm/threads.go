@@ -8,8 +8,6 @@ import (
 	"tileiras/ir"
 )
 
-const laneBits = 5 // 32 lanes in a warp
-
 // warpBits is the number of bits of the warp number.
 func (f *fn) warpBits() int { return bits.Len(uint(f.warps)) - 1 }
 
@@ -19,7 +17,7 @@ func (f *fn) thread() reg {
 		f.in(f.top, func() {
 			f.tid = f.op1("mov.u32.%tid.x")
 			if f.firstWarp > 0 {
-				f.tid = f.add(f.tid, i32(int64(-32*f.firstWarp)))
+				f.tid = f.add(f.tid, i32(int64(-layout.WarpSize*f.firstWarp)))
 			}
 		})
 	}
@@ -58,7 +56,7 @@ func (f *fn) linear(cols []uint64) reg {
 				continue
 			}
 			part := f.thread()
-			if masks[d] != uint64(32*f.warps-1) {
+			if masks[d] != uint64(layout.WarpSize*f.warps-1) {
 				part = f.and(part, i32(int64(masks[d])))
 			}
 			if d >= zero {
@@ -75,9 +73,9 @@ func (f *fn) linear(cols []uint64) reg {
 
 // columns is the thread part of a layout: the bases of the lane bits, then of the warp bits.
 func (f *fn) columns(l layout.Layout) []uint64 {
-	cols := make([]uint64, laneBits+f.warpBits())
+	cols := make([]uint64, layout.LaneBits+f.warpBits())
 	copy(cols, l.Column(layout.Lane))
-	copy(cols[laneBits:], l.Column(layout.Warp))
+	copy(cols[layout.LaneBits:], l.Column(layout.Warp))
 	return cols
 }
 
@@ -124,12 +122,12 @@ func (f *fn) flat(l layout.Layout, r int) reg {
 // owners is the predicate of the threads that own their elements of a layout; constant true when all do. Registers that replicate
 // others are not owners either: ownRegs lists those that are.
 func (f *fn) owners(l layout.Layout) reg {
-	free := l.FreeMask(layout.Lane) | l.FreeMask(layout.Warp)<<laneBits
-	for i := l.InBits(layout.Lane); i < laneBits; i++ {
+	free := l.FreeMask(layout.Lane) | l.FreeMask(layout.Warp)<<layout.LaneBits
+	for i := l.InBits(layout.Lane); i < layout.LaneBits; i++ {
 		free |= 1 << i
 	}
 	for i := l.InBits(layout.Warp); i < f.warpBits(); i++ {
-		free |= 1 << (laneBits + i)
+		free |= 1 << (layout.LaneBits + i)
 	}
 	if free == 0 {
 		return boolean(true)

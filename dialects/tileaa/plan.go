@@ -1,6 +1,9 @@
 package tileaa
 
-import "tileiras/ir"
+import (
+	"tileiras/codegen/layout"
+	"tileiras/ir"
+)
 
 // PlanAttr is what plan-kernel decides for an entry, #tileaa.plan<warps = 4, max_reg = 128, ...>. Later passes only realise
 // it. Fields that hold their zero value are left out of the text.
@@ -36,7 +39,7 @@ func (a *PlanAttr) planFields() []planField {
 }
 
 // Threads is the number of threads of a tile block.
-func (a *PlanAttr) Threads() int { return 32 * (a.Warps + a.Producers) }
+func (a *PlanAttr) Threads() int { return layout.WarpSize * (a.Warps + a.Producers) }
 
 type planField struct {
 	name string

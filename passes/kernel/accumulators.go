@@ -3,6 +3,7 @@ package kernel
 import (
 	"slices"
 
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -84,12 +85,12 @@ func PressureIn(s *pass.State, entry *ir.Op) *Pressure {
 }
 
 // Max is the accumulator registers of a thread, among so many warps, at the point of most pressure.
-func (a *Pressure) Max(warps int) int { return a.max / 32 / (32 * warps) }
+func (a *Pressure) Max(warps int) int { return a.max / 32 / (layout.WarpSize * warps) }
 
 // During is the same within an op.
 func (a *Pressure) During(op *ir.Op, warps int) int {
 	at := a.at[op]
-	return slices.Max(a.bits[at.begin:at.end+1]) / 32 / (32 * warps)
+	return slices.Max(a.bits[at.begin:at.end+1]) / 32 / (layout.WarpSize * warps)
 }
 
 // Add makes a further value live throughout an op.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -50,7 +51,7 @@ func (d Demands) Accumulators(warps int) int { return d.AccumulatorPressure(warp
 
 // AccumulatorPressure is the accumulator registers of a thread in a kernel of so many warps.
 func (d Demands) AccumulatorPressure(warps int) cost.Accumulators {
-	registers := func(bits int) int { return bits / 32 / (32 * warps) }
+	registers := func(bits int) int { return bits / 32 / (layout.WarpSize * warps) }
 	return cost.Accumulators{Max: registers(d.AccumulatorBits), InLoops: registers(d.LoopedBits), LoopCarried: registers(d.CarriedBits)}
 }
 
@@ -113,13 +114,11 @@ func ScanWarps(op *ir.Op, shape []int64, warps int) int {
 		return n
 	}
 	axis, rows := scanned(shape, tileaa.DimOf(op))
-	for 2*n*rows <= warps && axis/(lanes*2*n) >= minScanned {
+	for 2*n*rows <= warps && axis/(layout.WarpSize*2*n) >= minScanned {
 		n *= 2
 	}
 	return n
 }
-
-const lanes = 32
 
 // scanned is the extent of the axis of a scan, and how many rows there are.
 func scanned(shape []int64, dim int) (axis, rows int) {
@@ -137,8 +136,8 @@ func ScanRegisters(op *ir.Op, shape []int64, warps int) int {
 	axis, rows := scanned(shape, tileaa.DimOf(op))
 	n := ScanWarps(op, shape, warps)
 	axis, rows = axis/n, rows*n
-	inWarp := min(axis, lanes)
-	return axis / inWarp * max(1, rows*inWarp/lanes/warps)
+	inWarp := min(axis, layout.WarpSize)
+	return axis / inWarp * max(1, rows*inWarp/layout.WarpSize/warps)
 }
 
 // WholeRegisters is the most 32-bit registers of a thread that a value may take that cannot be sliced: all there are.

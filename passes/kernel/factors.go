@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -22,7 +23,7 @@ func InvariantFactorBytes(s *pass.State, loop *ir.Op, warps int) (bytes int) {
 	}
 	share := func(v *ir.Value) int {
 		t := tileaa.AsTile(v)
-		return cost.Registers(int(t.NumElements())/(32*warps), tileaa.ElemBits(t.Elem))
+		return cost.Registers(int(t.NumElements())/(layout.WarpSize*warps), tileaa.ElemBits(t.Elem))
 	}
 	factors, missing := invariantFactors(s, loop, warps, share)
 	seen := map[*ir.Op]bool{}

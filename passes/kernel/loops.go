@@ -6,6 +6,7 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -58,12 +59,12 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				l.Issue = least
 			case IsPlainLoad(op), op.Code() == tileaa.OpAsyncCopy:
 				l.CopiedBytes += LoadedBytes(op)
-				addresses += registersPerAccess(op) * LoadedBytes(op) / (16 * 32 * warps)
+				addresses += registersPerAccess(op) * LoadedBytes(op) / (16 * layout.WarpSize * warps)
 			case op.Code() == tileaa.OpReduce:
-				l.Issue += TileRegisters(op.Operand(0)) / 32
+				l.Issue += TileRegisters(op.Operand(0)) / layout.WarpSize
 				reductions = append(reductions, op)
 			case op.Traits().Has(ir.Elementwise):
-				l.Issue += TileRegisters(op.Result(0)) / 32 * max(1, slowIssue[op.Code()])
+				l.Issue += TileRegisters(op.Result(0)) / layout.WarpSize * max(1, slowIssue[op.Code()])
 			}
 		}
 	}
@@ -77,7 +78,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 			}
 		}
 	}
-	l.Waves, l.Issue = l.Waves+l.CopiedBytes/128, l.Issue+copyIssue*l.CopiedBytes/(16*32)
+	l.Waves, l.Issue = l.Waves+l.CopiedBytes/128, l.Issue+copyIssue*l.CopiedBytes/(16*layout.WarpSize)
 	l.Registers = accumulators + p.separate + AddressRegisters
 	if p.readBack > 0 && p.onTensorUnit == p.n { // sums stay in tensor memory, threads compute with what comes from there
 		l.Registers = p.readBack + p.separate + cost.NonAccumulatorRegisters
@@ -136,7 +137,7 @@ func (p *productTotals) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 	l.Multiply(t)
 	adds := tileaa.AddsApart(op, t.Atom)
 	if adds {
-		l.Issue += TileRegisters(op.Result(0)) / 32
+		l.Issue += TileRegisters(op.Result(0)) / layout.WarpSize
 		p.separate = max(p.separate, t.Atom.LayoutC.Regs())
 	}
 	if _, only := tileaa.OnlyAdds(op); t.Atom.ByWarpgroup() && (adds || !only) {
@@ -154,7 +155,7 @@ func (p *productTotals) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 	if t.Atom.Tensor != nil {
 		p.onTensorUnit++
 		if tileaa.AddsToNothing(ir.Cast[tileaa.Dot](op)) {
-			p.readBack = max(p.readBack, TileRegisters(op.Result(0))/(32*l.Warps))
+			p.readBack = max(p.readBack, TileRegisters(op.Result(0))/(layout.WarpSize*l.Warps))
 		}
 	}
 	if readsOnlyShared(op, t) {
@@ -205,14 +206,14 @@ func addStagingRegisters(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, t
 				continue
 			}
 			if t, ok := tiling(op); ok && t.Atom.ReadsShared(i, t.Swap) {
-				staged += TileRegisters(load.Result(0)) / (32 * l.Warps)
+				staged += TileRegisters(load.Result(0)) / (layout.WarpSize * l.Warps)
 			}
 		}
 	})
 	l.ViaRegisters = staged > 0
 	switch {
 	case !l.ViaRegisters:
-	case beside+staged > cost.RegisterLimit(s.Target, 32*l.Warps, 1):
+	case beside+staged > cost.RegisterLimit(s.Target, layout.WarpSize*l.Warps, 1):
 		l.LoadsExposed = true
 	default:
 		l.Registers = max(l.Registers, beside+staged)

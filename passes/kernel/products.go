@@ -5,6 +5,7 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -150,7 +151,7 @@ func storesRoundedFactor(s *pass.State, op *ir.Op, a *ir.Value, k atom.Candidate
 	if !loaded || !adds || len(tileaa.SumOf(ir.Cast[tileaa.Dot](op))) > 1 || OnlyViews(between) || load.Block() != op.Block() {
 		return false
 	}
-	return k.Extent.M*k.Extent.N/(32*warps)+StagingReserve > cost.RegisterLimit(s.Target, 32*warps, 2)
+	return k.Extent.M*k.Extent.N/(layout.WarpSize*warps)+StagingReserve > cost.RegisterLimit(s.Target, layout.WarpSize*warps, 2)
 }
 
 // WantsRows reports whether threads should keep whole rows of a product's result: whether it flows to the next product or to a reduction,

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -110,11 +111,11 @@ func (w *ReductionWork) add(op *ir.Op, behind int) {
 		}
 	case op.Code() == tileaa.OpReduce:
 		shape := tileaa.ShapeOf(op.Operand(0))
-		w.Issue += TileRegisters(op.Operand(0)) / 32
+		w.Issue += TileRegisters(op.Operand(0)) / layout.WarpSize
 		w.passes = max(w.passes, behind)
 		w.lines = append(w.lines, int(tileaa.AsTile(op.Operand(0)).NumElements()/shape[tileaa.DimOf(op)]))
 	case op.Traits().Has(ir.Elementwise) && op.NumResults() == 1:
-		w.Issue += TileRegisters(op.Result(0)) / 32 * max(1, slowIssue[op.Code()])
+		w.Issue += TileRegisters(op.Result(0)) / layout.WarpSize * max(1, slowIssue[op.Code()])
 	}
 }
 

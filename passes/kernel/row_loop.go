@@ -23,13 +23,13 @@ func RowLoopOf(s *pass.State, loop *ir.Op, warps int) (r cost.RowLoop, ok bool) 
 				r.StoredBytes += bitsOf(v) / 8
 			}
 		case op.Traits().Has(ir.Elementwise) && op.NumResults() == 1:
-			r.Issue += TileRegisters(op.Result(0)) / 32 * max(1, slowIssue[op.Code()])
+			r.Issue += TileRegisters(op.Result(0)) / layout.WarpSize * max(1, slowIssue[op.Code()])
 		}
 		for _, v := range op.Results() {
 			widest = max(widest, TileRegisters(v))
 		}
 	})
-	r.Registers = widest/(32*warps) + cost.OverheadRegisters
+	r.Registers = widest/(layout.WarpSize*warps) + cost.OverheadRegisters
 	if IsGridStride(loop) || CarriesTiles(loop) { // what a block adds up others add to its like: there are few blocks
 		r.LaunchedBlocks = hintedBlocks(s, tileaa.EntryOf(loop))
 	}

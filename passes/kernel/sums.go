@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -21,7 +22,7 @@ func TensorMemorySum(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok boo
 	if !adds || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 || !atMostOneProduct(op.Block()) {
 		return nil, false
 	}
-	if t := tileaa.AsTile(d.Result()); t.Shape[len(t.Shape)-2] < int64(32*warps) {
+	if t := tileaa.AsTile(d.Result()); t.Shape[len(t.Shape)-2] < int64(layout.WarpSize*warps) {
 		return nil, false
 	}
 	flow, _ := ir.LoopOf(op.ParentOp())

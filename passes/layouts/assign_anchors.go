@@ -172,10 +172,10 @@ func wholeSectors(l layout.Layout, fast, elemBytes int) bool {
 // threads have one, but none of fewer elements than least.
 func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layout {
 	shape := ints(t.Shape)
-	if n := len(shape); a.lines[t.Shape[n-1]] && fast == n-1 && shape[fast] >= 32*a.warps {
-		return layout.BlockedSpan(shape, max(min(vec, shape[fast]/(32*a.warps)), least), shape[fast], fastest(fast, n), a.warps)
+	if n := len(shape); a.lines[t.Shape[n-1]] && fast == n-1 && shape[fast] >= layout.WarpSize*a.warps {
+		return layout.BlockedSpan(shape, max(min(vec, shape[fast]/(layout.WarpSize*a.warps)), least), shape[fast], fastest(fast, n), a.warps)
 	}
-	if per := int(t.NumElements()) / (32 * a.warps); vec > per {
+	if per := int(t.NumElements()) / (layout.WarpSize * a.warps); vec > per {
 		vec = max(per, least)
 	}
 	vec = min(vec, shape[fast])
@@ -214,14 +214,14 @@ func (a *assigner) stagedLayout(load *ir.Op, t *tileaa.TileType, fast, vec int) 
 	case m == nil, len(rows) == 0: // a dimension of one element has no rows
 	case !slices.Contains(layout.DimBits(shape, fast), rows[0]):
 		// A thread with few elements has a word of a row, and shorter accesses of memory.
-		if per := int(t.NumElements()) / (32 * a.warps); own < wordBytes {
+		if per := int(t.NumElements()) / (layout.WarpSize * a.warps); own < wordBytes {
 			vec = min(vec, max(per*own/wordBytes, wordBytes/own))
 		}
 		return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: sectorBytes / own, Rows: rows, Wide: copyBytes / own}, a.warps), true
 	case bytes > own && vec*bytes > copyBytes:
 		if near := max(vec, swizzleWidth/bytes); m.Group > 0 {
 			return layout.BlockedSpan(shape, vec, near, fastest(fast, len(shape)), a.warps), true
-		} else if len(shape) > 1 && int(t.NumElements()) >= vec*32*a.warps { // other lanes have the rest of the rows
+		} else if len(shape) > 1 && int(t.NumElements()) >= vec*layout.WarpSize*a.warps { // other lanes have the rest of the rows
 			next := layout.DimBits(shape, fastest(fast, len(shape))[1])
 			return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: near, Rows: next, Wide: 1}, a.warps), true
 		}

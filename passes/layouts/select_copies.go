@@ -90,7 +90,7 @@ func registersForSharedSlot(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, a
 			}
 		}
 	}
-	limit := cmp.Or(plan.MaxReg, cost.RegisterLimit(s.Target, 32*plan.Warps, 1))
+	limit := cmp.Or(plan.MaxReg, cost.RegisterLimit(s.Target, layout.WarpSize*plan.Warps, 1))
 	return alive.During(loop, plan.Warps)+stay+most+kernel.StagingReserve <= limit
 }
 

@@ -3,6 +3,7 @@ package layouts
 import (
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -110,13 +111,13 @@ const stagedBytes = 16
 // become stored bytes in shared memory.
 func (r *rowLoops) ringPays(loop, product *ir.Op, raw, stored int) bool {
 	plan := tileaa.PlanOf(tileaa.EntryOf(loop))
-	if raw < stagedBytes*32*plan.Warps {
+	if raw < stagedBytes*layout.WarpSize*plan.Warps {
 		return false
 	}
 	sums := kernel.RegistersOf(product.Result(0))
 	l := kernel.Loop(r.s, loop, plan.Warps, sums, kernel.TilingOf, func(op *ir.Op) int { return kernel.RegistersPerAccess(op, false) })
 	l.LaunchedBlocks = plan.Launched
-	l.Registers = sums + kernel.StagingReserve + raw/(4*32*plan.Warps)
+	l.Registers = sums + kernel.StagingReserve + raw/(4*layout.WarpSize*plan.Warps)
 	for n := 1; n <= cost.MaxSlots; n++ {
 		l.SharedBytes = append(l.SharedBytes, n*l.CopiedBytes+stored)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -337,7 +338,7 @@ func (l *roleLoop) addPipelines(s *pass.State, entry *ir.Op, plan *tileaa.PlanAt
 		if st.releasedByUnit {
 			consumers = 1
 		}
-		st.pipeline = tileaa.NewAllocPipeline(top, tileaa.Pipeline(s.Ctx, slots), int64(32*plan.Producers), int64(consumers), tileaa.AllocPipelineOptions{}).Result()
+		st.pipeline = tileaa.NewAllocPipeline(top, tileaa.Pipeline(s.Ctx, slots), int64(layout.WarpSize*plan.Producers), int64(consumers), tileaa.AllocPipelineOptions{}).Result()
 		for _, c := range st.copies {
 			t := tileaa.Ring(s.Ctx, slots, c.Buffer().Type().(*tileaa.BufferType))
 			st.rings = append(st.rings, tileaa.NewAllocRing(top, t, tileaa.AllocRingOptions{}).Result())

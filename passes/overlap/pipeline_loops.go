@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -55,7 +56,7 @@ func PipelineLoops(s *pass.State) error {
 		plan := *tileaa.PlanOf(entry)
 		plan.Stages = max(plan.Stages, most)
 		if alone && plan.MaxReg == 0 { // unasked, ptxas leaves room for more blocks, which there are not
-			plan.MaxReg = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
+			plan.MaxReg = cost.RegisterLimit(s.Target, layout.WarpSize*plan.Warps, 1)
 		}
 		if limit := registerBound(s, &plan, list); limit > 0 && (plan.MaxReg == 0 || plan.MaxReg > limit) {
 			plan.MaxReg = limit

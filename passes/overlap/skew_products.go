@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -139,7 +140,7 @@ func (k *skewCandidate) pays(d tileaa.Dot) bool {
 	if plan.MaxReg > 0 {
 		limit = min(limit, plan.MaxReg)
 	}
-	threads := 32 * (plan.Warps + plan.Producers)
+	threads := layout.WarpSize * (plan.Warps + plan.Producers)
 	blocks := func(registers int) int {
 		n, _ := cost.Occupancy(t, threads, registers, 0)
 		return n

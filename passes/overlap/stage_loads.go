@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -210,7 +211,7 @@ func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 	plan := tileaa.PlanOf(entry)
 	limit := plan.MaxReg
 	if limit == 0 {
-		limit = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
+		limit = cost.RegisterLimit(s.Target, layout.WarpSize*plan.Warps, 1)
 	}
 	sums := kernel.RegistersOf(g.product.Result()) // of the tensor unit they are in registers behind the loop
 	if plan.SumsInTensor {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -149,7 +150,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 		if c.why == "" {
 			least := cost.NonAccumulatorRegisters
 			t, exchanges := work.Tile(w)
-			t.Registers = max(d.TileBits, work.HeldBits)/32/(32*w) + cost.OverheadRegisters
+			t.Registers = max(d.TileBits, work.HeldBits)/32/(layout.WarpSize*w) + cost.OverheadRegisters
 			if exchanges || passing {
 				c.cost.quarters += t.StallCost(s.Target).Quarters()
 			}
@@ -181,7 +182,7 @@ func tilePieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, warp
 	most := warps[len(warps)-1]
 	limit := cost.ThreadRegisters(s.Target, most)
 	if _, exchanges := work.Tile(most); !exchanges && !work.CarriesTiles {
-		limit = cost.RegisterLimit(s.Target, 32*most, 2) // one block loads while another computes
+		limit = cost.RegisterLimit(s.Target, layout.WarpSize*most, 2) // one block loads while another computes
 	}
 	list = append(list, inPieces(s, work, d, most, cost.PieceRegisters, limit))
 	cheapestFirst(list, hinted)
@@ -196,7 +197,7 @@ func smallPieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, war
 		if _, exchanges := work.Tile(w); exchanges {
 			limit := cost.PieceRegisters + cost.OverheadRegisters
 			if work.LaunchedBlocks > 0 {
-				limit = max(limit, cost.RegisterLimit(s.Target, 32*w, work.LaunchedBlocks))
+				limit = max(limit, cost.RegisterLimit(s.Target, layout.WarpSize*w, work.LaunchedBlocks))
 			}
 			list = append(list, inPieces(s, work, d, w, cost.PieceRegisters/2, limit))
 		}
@@ -209,7 +210,7 @@ func inPieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, warps,
 	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", warps, regs), cost: price{quarters: cost.SpreadCost(0, cost.MaxWarps).Quarters()}}
 	c.plan = &tileaa.PlanAttr{Warps: warps, Stages: 1, MaxReg: limit, Sliced: true, PieceRegs: regs}
 	if t, exchanges := work.Tile(warps); exchanges {
-		t.Pieces, t.Registers = d.TileBits/32/(32*warps*regs), 2*regs+cost.OverheadRegisters
+		t.Pieces, t.Registers = d.TileBits/32/(layout.WarpSize*warps*regs), 2*regs+cost.OverheadRegisters
 		c.cost.quarters += t.StallCost(s.Target).Quarters()
 	}
 	return c
@@ -267,7 +268,7 @@ func wholePlan(costs *pricing, warps int) candidate {
 	s, entry, products := costs.s, costs.entry, costs.products
 	rows := oneRowTilePerWarpgroup(products, entry, warps)
 	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, cost.ProductShape{OneRowTile: rows, SharedSlot: costs.sharesSlot(warps)})}
-	if c.why == "" && costs.biggestTileBits()/32/(32*warps) > cost.AccumulatorTarget {
+	if c.why == "" && costs.biggestTileBits()/32/(layout.WarpSize*warps) > cost.AccumulatorTarget {
 		c.why = "a tile takes too many registers"
 	}
 	if c.why == "" {
@@ -323,7 +324,7 @@ func piecesPlan(costs *pricing, k, hinted int) candidate {
 			regs /= 2 // addresses need registers too
 		}
 	}
-	plan := boundedPlan(s, entry, kernel.Demands{AccumulatorBits: 32 * regs * 32 * w}, w)
+	plan := boundedPlan(s, entry, kernel.Demands{AccumulatorBits: 32 * regs * layout.WarpSize * w}, w)
 	plan.Sliced, plan.PieceRegs, plan.OperandBytes = true, regs, bytes
 	pieces := 1
 	for d.Accumulators(w*pieces) > regs {
@@ -411,8 +412,8 @@ func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except sli
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
-			if why == "" && kernel.TileRegisters(r) > limit*32*warps && !(except != nil && except.Of(r)) {
-				why = fmt.Sprintf("%s takes %d registers of a thread", ir.ShortType(r.Type()), kernel.TileRegisters(r)/(32*warps))
+			if why == "" && kernel.TileRegisters(r) > limit*layout.WarpSize*warps && !(except != nil && except.Of(r)) {
+				why = fmt.Sprintf("%s takes %d registers of a thread", ir.ShortType(r.Type()), kernel.TileRegisters(r)/(layout.WarpSize*warps))
 			}
 		}
 		if why == "" && op.Code() == tileaa.OpScan && kernel.ScanRegisters(op, tileaa.ShapeOf(op.Operand(0)), warps) > 2*limit {
@@ -428,7 +429,7 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 	if occupancy <= 1 {
 		return 0
 	}
-	threads := max(32*warps, 128)
+	threads := max(layout.WarpSize*warps, 128)
 	n := s.Target.Registers / (threads * occupancy) / 8 * 8
 	return min(max(n, 32), s.Target.RegistersPerThread)
 }
@@ -471,7 +472,7 @@ func producerWarps(costs *pricing, warps int) int {
 	if !s.AsksForRoles() {
 		return 0
 	}
-	limit := func(n int) int { return cost.RegisterLimit(s.Target, 32*(warps+n), 1) }
+	limit := func(n int) int { return cost.RegisterLimit(s.Target, layout.WarpSize*(warps+n), 1) }
 	n := min(4, warps)
 	for n > 1 && 8*limit(n) < 7*limit(0) {
 		n /= 2

@@ -8,6 +8,7 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -250,7 +251,7 @@ func (p *pricing) blocksBySharedMemory(warps int) int {
 		if !l.SharedSlot && kernel.StaggersOperands(l.op) {
 			bytes += biggestFactor(l.op) - l.CopiedBytes
 		}
-		n, _ := cost.Occupancy(p.s.Target, 32*warps, 1, bytes)
+		n, _ := cost.Occupancy(p.s.Target, layout.WarpSize*warps, 1, bytes)
 		most = min(most, max(n, 1))
 	}
 	return most
@@ -373,8 +374,8 @@ func (p *pricing) loopDemand(op *ir.Op, warps int) cost.Loop {
 	case l.ViaRegisters:
 		most = min(most, cost.MaxStagedSlots)
 	}
-	l.Registers += held / (4 * 32 * warps)
-	limit := cost.RegisterLimit(p.s.Target, 32*warps, 1)
+	l.Registers += held / (4 * layout.WarpSize * warps)
+	limit := cost.RegisterLimit(p.s.Target, layout.WarpSize*warps, 1)
 	spilled := max(0, l.Registers+cost.RegisterMargin(p.s.Target, warps)-limit)
 	l.Registers = min(l.Registers, limit)
 	l.Issue += spillAccesses * spilled * warps
@@ -415,7 +416,7 @@ func (p *pricing) shareSlot(l *cost.Loop, loop *ir.Op, accumulators, factors int
 		}
 	}
 	l.SharedSlot, l.SharedBytes = true, []int{most + factors}
-	registers := accumulators + stay + kernel.StagingReserve + most/(4*32*l.Warps)
-	l.LoadsExposed = registers > cost.RegisterLimit(p.s.Target, 32*l.Warps, 1)
-	l.Registers = min(max(l.Registers, registers), cost.RegisterLimit(p.s.Target, 32*l.Warps, 1))
+	registers := accumulators + stay + kernel.StagingReserve + most/(4*layout.WarpSize*l.Warps)
+	l.LoadsExposed = registers > cost.RegisterLimit(p.s.Target, layout.WarpSize*l.Warps, 1)
+	l.Registers = min(max(l.Registers, registers), cost.RegisterLimit(p.s.Target, layout.WarpSize*l.Warps, 1))
 }

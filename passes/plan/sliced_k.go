@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -64,7 +65,7 @@ func (p *pricing) shallow(n int) (some bool) {
 // slicedPlans are the plans of n slices for the numbers of warps whose threads have registers for the partial sums.
 func slicedPlans(whole *pricing, warps []int, n int) (list []candidate) {
 	s, d := whole.s, whole.products.Demands
-	warps = slices.DeleteFunc(slices.Clone(warps), func(w int) bool { return n*d.ProductBits/32/(32*w) > cost.AccumulatorLimit(s.Target, w) })
+	warps = slices.DeleteFunc(slices.Clone(warps), func(w int) bool { return n*d.ProductBits/32/(layout.WarpSize*w) > cost.AccumulatorLimit(s.Target, w) })
 	if len(warps) == 0 {
 		return nil
 	}

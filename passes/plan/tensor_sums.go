@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"tileiras/codegen/layout"
 	"tileiras/passes/kernel"
 )
 
@@ -40,7 +41,7 @@ func tensorSumPlan(whole *pricing, warps, registers int) (c candidate, ok bool) 
 	if !kernel.HasTensorMemorySum(s, entry, warps) {
 		return candidate{}, false
 	}
-	plan := boundedPlan(s, entry, kernel.Demands{AccumulatorBits: 32 * registers * 32 * warps}, warps)
+	plan := boundedPlan(s, entry, kernel.Demands{AccumulatorBits: 32 * registers * layout.WarpSize * warps}, warps)
 	plan.Sliced, plan.PieceRegs, plan.SumsInTensor = true, registers, true
 	c, ok = evaluateCut(whole, plan, "sums in tensor memory")
 	return c, ok && c.pricing.products.AccumulatorBits < whole.products.AccumulatorBits

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
@@ -25,7 +26,7 @@ func (v *version) gains(op *ir.Op) bool {
 			all *= n
 		}
 		narrow := v.bytes(v.known, op)
-		return !tileaa.IsStrong(op) && narrow < maxVecBytes && narrow*int64(32*tileaa.WarpsOf(op)) < all
+		return !tileaa.IsStrong(op) && narrow < maxVecBytes && narrow*int64(layout.WarpSize*tileaa.WarpsOf(op)) < all
 	}
 	return false
 }

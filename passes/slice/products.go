@@ -5,6 +5,7 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
@@ -95,11 +96,11 @@ func (c *slicer) cutsSteps() {
 
 // stepPieces is the number of pieces along K in which the operands of a product fit into the plan's bytes, or as many as there can be.
 func (c *slicer) stepPieces(op *ir.Op) int64 {
-	r := c.productDemands.Room(c.threads/32, tileaa.PlanOf(c.entry).OperandBytes)
-	p := c.productDemands.Of(op, c.threads/32)
+	r := c.productDemands.Room(c.threads/layout.WarpSize, tileaa.PlanOf(c.entry).OperandBytes)
+	p := c.productDemands.Of(op, c.threads/layout.WarpSize)
 	pieces := int64(1)
 	for p.TooBig(r) && p.Extent.K > 1 {
-		half := p.half(c.s, op, c.threads/32)
+		half := p.half(c.s, op, c.threads/layout.WarpSize)
 		if a, b := p.Atom.Atom, half.Atom.Atom; p.OK && (a.Scalar() != b.Scalar() || tileaa.IsScaled(op) && a.Scaled() != b.Scaled()) {
 			break // too short for the matrix unit
 		}
@@ -196,7 +197,7 @@ func (ps *Products) Of(op *ir.Op, warps int) Product {
 
 func (ps *Products) product(op *ir.Op, warps int) Product {
 	s := ps.s
-	p := Product{Extent: kernel.ExtentOf(op), accs: kernel.TileRegisters(op.Result(0)) / (32 * warps)}
+	p := Product{Extent: kernel.ExtentOf(op), accs: kernel.TileRegisters(op.Result(0)) / (layout.WarpSize * warps)}
 	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
 	types := kernel.OperandTypes(op)[0]
 	if tileaa.IsScaled(op) && p.OK && p.Atom.Atom.Scaled() {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -139,7 +140,7 @@ func productCost(op *ir.Op, dim int, how method) int {
 func (p *prober) scan(r *recipe, s pieceOf) {
 	shape, dim := slices.Clone(tileaa.ShapeOf(s.op.Operand(0))), tileaa.DimOf(s.op)
 	shape[s.dim] /= p.pieces
-	r.regs = max(r.regs, kernel.ScanRegisters(s.op, shape, p.c.threads/32)*p.c.threads)
+	r.regs = max(r.regs, kernel.ScanRegisters(s.op, shape, p.c.threads/layout.WarpSize)*p.c.threads)
 	if s.dim == dim && !slices.Contains(r.scans, s) {
 		r.scans = append(r.scans, s)
 		r.cost += cost.SliceCarry

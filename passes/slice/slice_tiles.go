@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -81,7 +82,7 @@ func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
 	switch {
 	case err == nil:
 		c.build()
-	case c.products && c.threads < 32*cost.MaxWarps, c.hasBiggerPlan():
+	case c.products && c.threads < layout.WarpSize*cost.MaxWarps, c.hasBiggerPlan():
 		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error()}
 	case c.fitsWhole():
 		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
@@ -124,7 +125,7 @@ type slicer struct {
 func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	p, d := tileaa.PlanOf(entry), kernel.DemandsOf(s, entry)
 	c := &slicer{
-		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: d.ValueLimit(s, p.Warps),
+		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: layout.WarpSize * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
 		loops: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: FeedsProducts{}, tensorSums: map[*ir.Value]bool{}, opsMade: new(int), pieceRegs: cost.PieceRegisters,
 	}
@@ -185,7 +186,7 @@ func (c *slicer) pieceLimit() (piece, loop int) {
 
 // involvesBig reports whether an operation takes or makes a big tile, or scans more than a thread holds.
 func (c *slicer) involvesBig(op *ir.Op) bool {
-	if op.Code() == tileaa.OpScan && kernel.ScanRegisters(op, tileaa.ShapeOf(op.Operand(0)), c.threads/32) > 2*c.limit {
+	if op.Code() == tileaa.OpScan && kernel.ScanRegisters(op, tileaa.ShapeOf(op.Operand(0)), c.threads/layout.WarpSize) > 2*c.limit {
 		return true
 	}
 	return slices.ContainsFunc(op.Operands(), c.big) || slices.ContainsFunc(op.Results(), c.big)

@@ -356,9 +356,9 @@ func (a *actor) meet(b tileaa.Barrier) *fault {
 	switch {
 	case b.Warp() && a.warps > 1:
 		return nil
-	case a.role && !b.Warp() && (id == 0 || !some || int(threads) != 32*a.warps):
-		return &fault{op: b.Op, text: fmt.Sprintf("is for other threads than the %d of its role", 32*a.warps)}
-	case !some || int(threads) == 32*a.warps:
+	case a.role && !b.Warp() && (id == 0 || !some || int(threads) != layout.WarpSize*a.warps):
+		return &fault{op: b.Op, text: fmt.Sprintf("is for other threads than the %d of its role", layout.WarpSize*a.warps)}
+	case !some || int(threads) == layout.WarpSize*a.warps:
 		a.met = a.time
 	}
 	return nil
@@ -388,7 +388,7 @@ func (j *judge) pass(a *actor, e *event) *fault {
 	case tileaa.OpConsumerWait:
 		a.receive(q.full[n])
 	case tileaa.OpProducerCommit:
-		threads := 32 * a.warps
+		threads := layout.WarpSize * a.warps
 		if tileaa.TakesMaps(e.op) {
 			threads = 1 // copies for all
 		}

@@ -4,6 +4,7 @@ package sync
 import (
 	"slices"
 
+	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
@@ -147,7 +148,7 @@ func (w *inserter) visitBarrier(b tileaa.Barrier, p *pending) {
 // ofAll reports whether all threads of the block meet at a barrier.
 func (w *inserter) ofAll(b tileaa.Barrier) bool {
 	threads, some := b.Threads()
-	return w.warps == 1 || !b.Warp() && (!some || threads == 0 || int(threads) == 32*w.warps)
+	return w.warps == 1 || !b.Warp() && (!some || threads == 0 || int(threads) == layout.WarpSize*w.warps)
 }
 
 // jump ends the way at a terminator: what it leaves goes to where the terminator jumps.
@@ -495,7 +496,7 @@ func (w *inserter) synchronize(op *ir.Op, p *pending, needed requirement) {
 func (w *inserter) barrier(loc ir.Location, who participants) {
 	w.b.Loc = loc
 	o := tileaa.BarrierOptions{Warp: who == lanes || w.warps == 1}
-	if id, threads := int64(w.id), int64(32*w.warps); id > 0 && !o.Warp {
+	if id, threads := int64(w.id), int64(layout.WarpSize*w.warps); id > 0 && !o.Warp {
 		o.Id, o.Threads = &id, &threads
 	}
 	tileaa.NewBarrier(w.b, o)

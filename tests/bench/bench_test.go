@@ -13,9 +13,9 @@ import (
 func TestSeriesGiveMedianAndTenthPercentile(t *testing.T) {
 	s := series{}
 	for i := range 21 {
-		s.times = append(s.times, time.Duration((i*8)%21)) // 0 to 20, shuffled
+		s.samples = append(s.samples, time.Duration((i*8)%21)) // 0 to 20, shuffled
 	}
-	if m, p := s.at(0.5), s.at(0.1); m != 10 || p != 2 {
+	if m, p := s.quantile(0.5), s.quantile(0.1); m != 10 || p != 2 {
 		t.Errorf("median %d and 10 %% %d of 0..20, want 10 and 2", m, p)
 	}
 }
@@ -23,10 +23,10 @@ func TestSeriesGiveMedianAndTenthPercentile(t *testing.T) {
 func TestPassTimingIsReadByPlace(t *testing.T) {
 	log := "    0.250 ms  cse\n    1.500 ms  licm\n    0.125 ms  cse\nremark: 3 ms\n"
 	passes := addPasses(addPasses(nil, log), log)
-	if len(passes) != 3 || passes[0].name != "  cse" || passes[2].name != "  cse" || len(passes[2].times) != 2 {
+	if len(passes) != 3 || passes[0].name != "  cse" || passes[2].name != "  cse" || len(passes[2].samples) != 2 {
 		t.Fatalf("passes are %+v, want cse, licm and cse again, two runs each", passes)
 	}
-	if d := passes[1].at(0.5); d != 1500*time.Microsecond {
+	if d := passes[1].quantile(0.5); d != 1500*time.Microsecond {
 		t.Errorf("licm took %v, want 1.5ms", d)
 	}
 }
@@ -63,7 +63,7 @@ func TestCellsMakeColumns(t *testing.T) {
 			t.Errorf("cell of %v is %q, want %q", d, got, want)
 		}
 	}
-	if m, most := column.at(0.5), column.at(1); m != 1250*time.Microsecond || most != 3*time.Millisecond {
+	if m, most := column.quantile(0.5), column.quantile(1); m != 1250*time.Microsecond || most != 3*time.Millisecond {
 		t.Errorf("median %v and most %v, want 1.25ms and 3ms", m, most)
 	}
 }

@@ -1,5 +1,5 @@
-// Command bench measures how long the compiler takes for the performance kernels of the corpus: the whole process beside an empty Go program, every
-// pass, and peak memory. Run it from the root of the repository:
+// Command bench measures how long the compiler takes for the performance kernels of the corpus: the whole process beside an empty Go program as the
+// baseline, every pass, and peak memory. Run it from the root of the repository:
 //
 //	go run ./tests/bench -bin bin
 //
@@ -35,7 +35,7 @@ func main() {
 }
 
 func run(bin, only, gpu string, runs int, rows bool, nvidia string) error {
-	pick, err := regexp.Compile(only)
+	filter, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func run(bin, only, gpu string, runs int, rows bool, nvidia string) error {
 	}
 	var kernels []string
 	for _, n := range names {
-		if pick.MatchString(n) {
+		if filter.MatchString(n) {
 			kernels = append(kernels, n)
 		}
 	}
@@ -54,26 +54,26 @@ func run(bin, only, gpu string, runs int, rows bool, nvidia string) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	tileiras, empty := filepath.Join(scratch, "tileiras"), filepath.Join(scratch, "empty")
+	tileiras, baseline := filepath.Join(scratch, "tileiras"), filepath.Join(scratch, "empty")
 	if err := copyProgram(filepath.Join(bin, "tileiras"), tileiras); err != nil {
 		return fmt.Errorf("%w; run `make build` first", err)
 	}
-	if err := buildEmpty(scratch, empty); err != nil {
+	if err := buildBaseline(scratch, baseline); err != nil {
 		return err
 	}
 	if rows {
-		return table(os.Stdout, tileiras, empty, nvidia, kernels, gpu, runs, scratch)
+		return table(os.Stdout, tileiras, baseline, nvidia, kernels, gpu, runs, scratch)
 	}
-	return times(os.Stdout, tileiras, empty, kernels, gpu, runs, scratch)
+	return passTimes(os.Stdout, tileiras, baseline, kernels, gpu, runs, scratch)
 }
 
-// buildEmpty builds the empty program.
-func buildEmpty(scratch, empty string) error {
+// buildBaseline builds the empty program.
+func buildBaseline(scratch, baseline string) error {
 	linked := filepath.Join(scratch, "linked")
-	if _, err := start("go", "build", "-trimpath", "-o", linked, "./tests/bench/empty"); err != nil {
+	if _, err := measure("go", "build", "-trimpath", "-o", linked, "./tests/bench/empty"); err != nil {
 		return err
 	}
-	return copyProgram(linked, empty)
+	return copyProgram(linked, baseline)
 }
 
 // copyProgram writes a program anew. How large the pieces are in which the system keeps a file, which follows from how and when it was written and read,

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// sample is one run of a process.
+// sample is a measurement of one process.
 type sample struct {
 	wall   time.Duration
 	cpu    time.Duration // user and system
@@ -20,7 +20,8 @@ type sample struct {
 	stderr string
 }
 
-func start(name string, args ...string) (sample, error) {
+// measure runs a program.
+func measure(name string, args ...string) (sample, error) {
 	cmd := exec.Command(name, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -37,49 +38,49 @@ func start(name string, args ...string) (sample, error) {
 	return s, nil
 }
 
-// series are times of one thing, in the order of the runs.
+// series are samples of one quantity, in the order of the runs.
 type series struct {
-	name  string
-	times []time.Duration
+	name    string
+	samples []time.Duration
 }
 
-// at is the time that the given part of the runs do not exceed.
-func (s *series) at(part float64) time.Duration {
-	sorted := slices.Clone(s.times)
+// quantile is the time that the given part of the samples do not exceed.
+func (s *series) quantile(p float64) time.Duration {
+	sorted := slices.Clone(s.samples)
 	slices.Sort(sorted)
-	return sorted[int(part*float64(len(sorted)-1)+0.5)]
+	return sorted[int(p*float64(len(sorted)-1)+0.5)]
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func (s *series) String() string {
-	return fmt.Sprintf("%-44s %9.2f %9.2f", s.name, ms(s.at(0.5)), ms(s.at(0.1)))
+	return fmt.Sprintf("%-44s %9.2f %9.2f", s.name, ms(s.quantile(0.5)), ms(s.quantile(0.1)))
 }
 
-// times runs the compiler on every kernel, an empty Go program in turn with it, and prints medians and 10th percentiles.
-func times(w io.Writer, tileiras, empty string, kernels []string, gpu string, runs int, scratch string) error {
+// passTimes runs the compiler on every kernel, the baseline interleaved with it, and prints medians and 10th percentiles.
+func passTimes(w io.Writer, tileiras, baseline string, kernels []string, gpu string, runs int, scratch string) error {
 	fmt.Fprintf(w, "milliseconds of %d runs, %s%27s %9s\n", runs, gpu, "median", "10 %")
 	slowest, largest := series{name: "none"}, int64(0)
-	over := [2]series{{name: "over an empty program, by the clock"}, {name: "over an empty program, of the processors"}} // medians of the kernels
+	overhead := [2]series{{name: "wall time over an empty program"}, {name: "processor time over an empty program"}} // medians of the kernels
 	for _, k := range kernels {
-		whole, idle := series{name: k}, series{name: "  an empty Go program"}
+		total, base := series{name: k}, series{name: "  an empty Go program"}
 		passes := []series{}
-		var more [2]series
+		var over [2]series
 		memory := int64(0)
 		var failed error
 		for range runs {
-			e, err := start(empty)
+			e, err := measure(baseline)
 			if err != nil {
 				return err
 			}
-			idle.times = append(idle.times, e.wall)
-			s, err := start(tileiras, input(k), "--gpu-name", gpu, "--pass-timing", "-o", filepath.Join(scratch, "out.ptx"))
+			base.samples = append(base.samples, e.wall)
+			s, err := measure(tileiras, input(k), "--gpu-name", gpu, "--pass-timing", "-o", filepath.Join(scratch, "out.ptx"))
 			if err != nil {
 				failed = err
 				break
 			}
-			whole.times = append(whole.times, s.wall)
-			more[0].times, more[1].times = append(more[0].times, s.wall-e.wall), append(more[1].times, s.cpu-e.cpu)
+			total.samples = append(total.samples, s.wall)
+			over[0].samples, over[1].samples = append(over[0].samples, s.wall-e.wall), append(over[1].samples, s.cpu-e.cpu)
 			memory = max(memory, s.memory)
 			passes = addPasses(passes, s.stderr)
 		}
@@ -87,22 +88,22 @@ func times(w io.Writer, tileiras, empty string, kernels []string, gpu string, ru
 			fmt.Fprintf(w, "%-44s %v\n", k, firstLine(failed))
 			continue
 		}
-		fmt.Fprintf(w, "%v   %d MB\n%v\n", &whole, memory>>20, &idle)
+		fmt.Fprintf(w, "%v   %d MB\n%v\n", &total, memory>>20, &base)
 		for i := range passes {
 			fmt.Fprintln(w, &passes[i])
 		}
-		for i := range over {
-			over[i].times = append(over[i].times, more[i].at(0.5))
+		for i := range overhead {
+			overhead[i].samples = append(overhead[i].samples, over[i].quantile(0.5))
 		}
 		largest = max(largest, memory)
-		if slowest.times == nil || whole.at(0.5) > slowest.at(0.5) {
-			slowest = whole
+		if slowest.samples == nil || total.quantile(0.5) > slowest.quantile(0.5) {
+			slowest = total
 		}
 	}
-	if slowest.times != nil {
+	if slowest.samples != nil {
 		fmt.Fprintf(w, "slowest: %v; most memory: %d MB\n", &slowest, largest>>20)
-		for i := range over {
-			fmt.Fprintf(w, "%s, milliseconds: median of %d kernels %.2f, most %.2f\n", over[i].name, len(over[i].times), ms(over[i].at(0.5)), ms(over[i].at(1)))
+		for i := range overhead {
+			fmt.Fprintf(w, "%s, milliseconds: median of %d kernels %.2f, most %.2f\n", overhead[i].name, len(overhead[i].samples), ms(overhead[i].quantile(0.5)), ms(overhead[i].quantile(1)))
 		}
 	}
 	return nil
@@ -126,7 +127,7 @@ func addPasses(passes []series, log string) []series {
 		if n == len(passes) {
 			passes = append(passes, series{name: "  " + name})
 		}
-		passes[n].times = append(passes[n].times, time.Duration(ms*float64(time.Millisecond)))
+		passes[n].samples = append(passes[n].samples, time.Duration(ms*float64(time.Millisecond)))
 		n++
 	}
 	return passes

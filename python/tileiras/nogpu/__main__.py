@@ -12,8 +12,8 @@ import types
 from tileiras.nogpu import KernelFault, config, enable, report
 
 
-def after_runpy(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """A traceback from the program on, without how it was started."""
+def strip_runpy_frames(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without the frames that started the program."""
     at = trace
     while at is not None and (at.tb_frame.f_code.co_filename == __file__ or "runpy" in at.tb_frame.f_code.co_filename):
         at = at.tb_next
@@ -46,7 +46,7 @@ def main() -> int:
             runpy.run_path(given.program, run_name="__main__")
     except KernelFault as fault:
         sys.stdout.flush()
-        traceback.print_exception(type(fault), fault, after_runpy(fault.__traceback__))
+        traceback.print_exception(type(fault), fault, strip_runpy_frames(fault.__traceback__))
         return 1
     finally:
         if not given.quiet:

@@ -16,8 +16,8 @@ class Array(NamedTuple):
     itemsize: int
     dtype: str
 
-    def extent(self) -> tuple[int, int]:
-        """The first byte that an element has, and the one after the last; equal when there is none."""
+    def byte_range(self) -> tuple[int, int]:
+        """The address of the first byte of the elements, and that after the last; equal when there is none."""
         low = high = self.address
         for n, stride in zip(self.shape, self.strides):
             if n == 0:
@@ -52,54 +52,54 @@ class NumpyArgument:
         self.__cuda_array_interface__ = {**array.__array_interface__, "version": 3, "strides": array.strides}
 
 
-def shown(value: Any) -> Any:
+def wrap_numpy(value: Any) -> Any:
     """The value with every numpy array in it replaced; itself when there is none."""
     kind = type(value)
     if isinstance(value, np.ndarray):
         return NumpyArgument(value)
     if kind is list or kind is tuple:
-        new = [shown(v) for v in value]
+        new = [wrap_numpy(v) for v in value]
         return value if all(a is b for a, b in zip(new, value)) else kind(new)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         changed = {}
         for f in dataclasses.fields(value):
             old = getattr(value, f.name)
-            if (new := shown(old)) is not old:
+            if (new := wrap_numpy(old)) is not old:
                 changed[f.name] = new
         return dataclasses.replace(value, **changed) if changed else value
     return value
 
 
-def arrays(names: Sequence[str], values: Sequence[Any]) -> list[Array]:
+def array_arguments(names: Sequence[str], values: Sequence[Any]) -> list[Array]:
     """The arrays among arguments, with those in lists, tuples and data classes."""
     out: list[Array] = []
     for i, value in enumerate(values):
-        out.extend(_arrays(names[i] if i < len(names) else f"argument {i}", value))
+        out.extend(_iter_arrays(names[i] if i < len(names) else f"argument {i}", value))
     return out
 
 
-def kinds(values: Any) -> Any:
-    """What tells launches apart but for what is in the arrays: their shapes, strides and types, and all other values."""
+def launch_signature(values: Any) -> Any:
+    """What tells launches apart but for the contents of arrays: their shapes, strides and types, and all other values."""
     if isinstance(values, (list, tuple)):
-        return tuple(kinds(v) for v in values)
-    found = list(_arrays("", shown(values)))
+        return tuple(launch_signature(v) for v in values)
+    found = list(_iter_arrays("", wrap_numpy(values)))
     if found:
         return tuple((a.shape, a.strides, a.dtype, a.address % 16) for a in found)
-    return (type(values), values) if isinstance(values, _PLAIN) else id(values)
+    return (type(values), values) if isinstance(values, _SCALARS) else id(values)
 
 
-_PLAIN = (int, float, bool, str, type(None))
+_SCALARS = (int, float, bool, str, type(None))
 
 
-def _arrays(name: str, value: Any) -> Iterator[Array]:
-    if isinstance(value, _PLAIN):
+def _iter_arrays(name: str, value: Any) -> Iterator[Array]:
+    if isinstance(value, _SCALARS):
         return
     if isinstance(value, NumpyArgument):
         a = value.array
         yield Array(name, a.__array_interface__["data"][0], a.shape, a.strides, a.itemsize, str(a.dtype))
     elif isinstance(value, (list, tuple)):
         for i, v in enumerate(value):
-            yield from _arrays(f"{name}[{i}]", v)
+            yield from _iter_arrays(f"{name}[{i}]", v)
     elif hasattr(value, "data_ptr") and hasattr(value, "element_size"):  # torch
         size = value.element_size()
         yield Array(name, value.data_ptr(), tuple(value.shape), tuple(s * size for s in value.stride()), size, str(value.dtype))
@@ -109,9 +109,9 @@ def _arrays(name: str, value: Any) -> Iterator[Array]:
         yield Array(name, interface["data"][0], shape, tuple(interface.get("strides") or _row_major(shape, size)), size, interface["typestr"])
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for f in dataclasses.fields(value):
-            yield from _arrays(f"{name}.{f.name}", getattr(value, f.name))
+            yield from _iter_arrays(f"{name}.{f.name}", getattr(value, f.name))
     elif hasattr(value, "__dlpack__"):
-        yield from _arrays(name, np.from_dlpack(value))
+        yield from _iter_arrays(name, np.from_dlpack(value))
 
 
 def _row_major(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -122,10 +122,10 @@ def _row_major(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def memory(found: Sequence[Array]) -> list[tuple[str, int, int]]:
+def disjoint_regions(found: Sequence[Array]) -> list[tuple[str, int, int]]:
     """The bytes that arrays have, as regions that do not overlap: name, address, size, by address."""
     out: list[tuple[str, int, int]] = []
-    for low, high, name in sorted((*a.extent(), a.name) for a in found):
+    for low, high, name in sorted((*a.byte_range(), a.name) for a in found):
         if low == high:
             continue
         if out and low < out[-1][1] + out[-1][2]:

@@ -24,11 +24,11 @@ class KernelFault(RuntimeError):
         self.element: tuple[int, ...] | None = None if fault["element"] is None else tuple(fault["element"])
         self.address = int(fault["address"], 16) or None
         self.detail: str = fault["detail"]
-        self.file, self.line = place_of(fault["places"])
-        self.array, self.index = element_at(self.address, found)
+        self.file, self.line = user_location(fault["places"])
+        self.array, self.index = locate_element(self.address, found)
         self.other: dict[str, Any] | None = None
         if (other := fault["other"]) is not None:
-            file, line = place_of(other["places"])
+            file, line = user_location(other["places"])
             self.other = {"write": other["write"], "file": file, "line": line, "block": tuple(other["block"])}
         super().__init__(self._text())
 
@@ -76,7 +76,7 @@ CLASSES: dict[str, type[KernelFault]] = {
 }
 
 
-def place_of(places: Sequence[dict[str, Any]]) -> tuple[str | None, int | None]:
+def user_location(places: Sequence[dict[str, Any]]) -> tuple[str | None, int | None]:
     """The innermost place that is the user's own: not in cuTile itself."""
     own = [p for p in places if "/cuda/tile/" not in p["file"].replace("\\", "/")]
     for p in own or places:
@@ -84,11 +84,11 @@ def place_of(places: Sequence[dict[str, Any]]) -> tuple[str | None, int | None]:
     return None, None
 
 
-def element_at(address: int | None, found: Sequence[Array]) -> tuple[Array | None, tuple[int, ...] | None]:
+def locate_element(address: int | None, found: Sequence[Array]) -> tuple[Array | None, tuple[int, ...] | None]:
     """The array and the index of an address; the nearest array and None when the address is outside of all."""
     best: tuple[int, Array] | None = None
     for a in found if address is not None else ():
-        low, high = a.extent()
+        low, high = a.byte_range()
         if low <= address < high:
             return a, a.index(address)
         distance = low - address if address < low else address - high
@@ -97,7 +97,7 @@ def element_at(address: int | None, found: Sequence[Array]) -> tuple[Array | Non
     return (best[1], None) if best is not None and best[0] < 1 << 30 else (None, None)
 
 
-def without_inner_frames(fault: KernelFault) -> KernelFault:
+def strip_inner_frames(fault: KernelFault) -> KernelFault:
     """The fault with no frame of the traceback but that of the kernel."""
     trace = fault.__traceback__
     while trace is not None and trace.tb_next is not None:

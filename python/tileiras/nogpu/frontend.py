@@ -35,19 +35,19 @@ def install(config: Config) -> None:
     loader.cuGetProcAddress_v2_ptrptr = ctypes.addressof(address)  # type: ignore[attr-defined]
     loader._cuGetProcAddress_v2 = ctypes.CFUNCTYPE(ctypes.c_int)(address.value or 0)  # type: ignore[attr-defined]
     sys.modules["cuda.tile._load_libcuda"] = loader
-    _before("PATH", str(command("tileiras").parent))
+    _prepend("PATH", str(command("tileiras").parent))
 
 
 def install_in_children(config: Config) -> None:
     """Makes Python processes that this one starts run kernels here too: what they import first is child/sitecustomize.py."""
     here = pathlib.Path(__file__).resolve().parent
-    _before("PYTHONPATH", str(here / "child"), str(here.parent.parent))
+    _prepend("PYTHONPATH", str(here / "child"), str(here.parent.parent))
     for name, value in dataclasses.asdict(config).items():
         os.environ["TILEIRAS_" + name.upper()] = str(value)
 
 
-def _before(variable: str, *folders: str) -> None:
-    """Puts folders at the head of a list of folders in the environment, once."""
+def _prepend(variable: str, *folders: str) -> None:
+    """Prepends folders to a search path of the environment, once."""
     old = [f for f in os.environ.get(variable, "").split(os.pathsep) if f and f not in folders]
     os.environ[variable] = os.pathsep.join([*folders, *old])
 
@@ -103,7 +103,7 @@ def patch_launch(tile: types.ModuleType, config: Config) -> None:
         try:
             launching.run(lambda values: original(stream, grid, kernel, values, **more), kernel, kernel_args)
         except faults.KernelFault as fault:
-            raise faults.without_inner_frames(fault)
+            raise faults.strip_inner_frames(fault)
 
     cext.launch = tile.launch = launch
     tuning.patch(tile, cext, original, first=config.tuning == "first")

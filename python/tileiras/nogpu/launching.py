@@ -24,7 +24,7 @@ _thread = threading.local()
 _canceled: list[tuple[int, Any]] = []
 
 
-def names_of(kernel: Any) -> tuple[str, ...]:
+def parameter_names(kernel: Any) -> tuple[str, ...]:
     """The names of a kernel's parameters."""
     try:
         return _parameter_names[kernel]
@@ -39,13 +39,13 @@ def names_of(kernel: Any) -> tuple[str, ...]:
     return names
 
 
-def name_of(kernel: Any, attribute: str) -> str:
+def function_name(kernel: Any, attribute: str) -> str:
     """The name of the Python function of a kernel."""
     return getattr(getattr(kernel, "_pyfunc", None), attribute, "kernel")
 
 
-def forget_ended() -> None:
-    """Lets go of canceled launches that have ended."""
+def reap_canceled() -> None:
+    """Frees canceled launches that have ended."""
     for entry in list(_canceled):
         if library().c.tileiras_wait(entry[0], 0) == 1:
             library().free(entry[0])
@@ -56,10 +56,10 @@ def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[An
     """Calls what begins a launch of a kernel on arguments, waits for its end, and gives its counters. A fault is raised as a KernelFault; a launch
     that takes more than limit seconds is canceled, with a TimeoutError."""
     if _canceled:
-        forget_ended()
-    values = arrays.shown(tuple(values)) if isinstance(values, (tuple, list)) else values
-    found = arrays.arrays(names_of(kernel), values) if isinstance(values, tuple) else []
-    memory = arrays.memory(found)
+        reap_canceled()
+    values = arrays.wrap_numpy(tuple(values)) if isinstance(values, (tuple, list)) else values
+    found = arrays.array_arguments(parameter_names(kernel), values) if isinstance(values, tuple) else []
+    memory = arrays.disjoint_regions(found)
     table = _library.regions(memory)
     lib = library()
     lib.c.tileiras_driver_memory(ctypes.addressof(table), len(memory))
@@ -77,7 +77,7 @@ def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[An
     try:
         while lib.c.tileiras_wait(launch, POLL_MS) == 0:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"a launch of {name_of(kernel, '__name__')} took more than {limit} s")
+                raise TimeoutError(f"a launch of {function_name(kernel, '__name__')} took more than {limit} s")
     except BaseException:
         lib.c.tileiras_cancel(launch)
         if lib.c.tileiras_wait(launch, CANCEL_MS) == 1:
@@ -88,10 +88,10 @@ def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[An
     try:
         status = lib.status(launch)
         counters = lib.json(launch, "counters")
-        report.launched(name_of(kernel, "__qualname__"), counters, status == _library.FAULT)
+        report.launched(function_name(kernel, "__qualname__"), counters, status == _library.FAULT)
         if status == _library.FAULT:
             fault = lib.json(launch, "fault")
-            faults.raise_fault({**fault, "kernel": name_of(kernel, "__name__") or fault["kernel"]}, found)
+            faults.raise_fault({**fault, "kernel": function_name(kernel, "__name__") or fault["kernel"]}, found)
         if status != _library.OK:
             raise RuntimeError(lib.error(launch))
         return counters

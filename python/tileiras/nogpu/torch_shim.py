@@ -22,7 +22,7 @@ def patch(torch: types.ModuleType, config: Config) -> None:
     torch._tileiras_nogpu = True
     cpu, cuda = torch.device("cpu"), torch.device("cuda", 0)
 
-    def here(value: Any) -> Any:
+    def on_cpu(value: Any) -> Any:
         """A device argument, with the CPU in place of a GPU."""
         if isinstance(value, torch.device) or isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
             device = torch.device(value)
@@ -31,18 +31,18 @@ def patch(torch: types.ModuleType, config: Config) -> None:
                 return cpu
         return value
 
-    class OnCPU(torch.overrides.TorchFunctionMode):
+    class CPUMode(torch.overrides.TorchFunctionMode):
         """Sends what is asked of a GPU to the CPU."""
 
-        def __torch_function__(self, function: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
-            special = specials.get(function)
-            if special is not None:
-                return special(function, args, kwargs)
+            override = overrides.get(function)
+            if override is not None:
+                return override(function, args, kwargs)
             if "device" in kwargs:
-                kwargs = {**kwargs, "device": here(kwargs["device"])}
+                kwargs = {**kwargs, "device": on_cpu(kwargs["device"])}
             if function in movers:
-                args = tuple(here(a) for a in args)
+                args = tuple(on_cpu(a) for a in args)
                 kwargs.pop("non_blocking", None)
             if kwargs.get("pin_memory"):
                 kwargs = {**kwargs, "pin_memory": False}
@@ -52,12 +52,12 @@ def patch(torch: types.ModuleType, config: Config) -> None:
     movers = {tensor.to, tensor.new_tensor}
 
     def to_cuda(function: Any, args: Any, kwargs: Any) -> Any:
-        here_index(args[1] if len(args) > 1 else kwargs.get("device"))
+        check_device(args[1] if len(args) > 1 else kwargs.get("device"))
         return args[0]
 
-    def here_index(device: Any) -> None:
+    def check_device(device: Any) -> None:
         """Refuses a device that is not there: a number, or what names one."""
-        _only(device) if isinstance(device, int) else here(device)
+        _only(device) if isinstance(device, int) else on_cpu(device)
 
     def absolute(function: Any, args: Any, kwargs: Any) -> Any:
         """CUDA's takes truth values, the CPU's does not."""
@@ -73,7 +73,7 @@ def patch(torch: types.ModuleType, config: Config) -> None:
             return function(*args, **kwargs)
         return function(*(a.to(wide) for a in args), **more)
 
-    specials: dict[Any, Any] = {
+    overrides: dict[Any, Any] = {
         torch.abs: absolute, tensor.abs: absolute, tensor.__abs__: absolute,
         torch.mm: product, torch.bmm: product,
         tensor.cuda: to_cuda,
@@ -84,10 +84,10 @@ def patch(torch: types.ModuleType, config: Config) -> None:
         tensor.record_stream: lambda function, args, kwargs: None,
         tensor.is_pinned: lambda function, args, kwargs: False,
     }
-    mode = OnCPU()
+    mode = CPUMode()
     mode.__enter__()
     _in_every_thread(mode)
-    _modules(torch, here)
+    _modules(torch, on_cpu)
     _cuda(torch, config, cpu)
     _exports(torch)
 
@@ -104,14 +104,14 @@ def _in_every_thread(mode: Any) -> None:
     threading.Thread.run = run  # type: ignore[method-assign]
 
 
-def _modules(torch: Any, here: Any) -> None:
+def _modules(torch: Any, on_cpu: Any) -> None:
     """Parts of torch that take devices and are no functions of tensors."""
     from torch.utils._device import DeviceContext  # of set_default_device and of devices as contexts
     original_init = DeviceContext.__init__
 
     @functools.wraps(original_init)
     def init(self: Any, device: Any) -> None:
-        original_init(self, here(device))
+        original_init(self, on_cpu(device))
     DeviceContext.__init__ = init
     torch.nn.Module.cuda = lambda self, device=None: self
     original_to = torch.nn.Module.to
@@ -119,13 +119,13 @@ def _modules(torch: Any, here: Any) -> None:
     @functools.wraps(original_to)
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
         if "device" in kwargs:
-            kwargs["device"] = here(kwargs["device"])
-        return original_to(self, *(here(a) for a in args), **kwargs)
+            kwargs["device"] = on_cpu(kwargs["device"])
+        return original_to(self, *(on_cpu(a) for a in args), **kwargs)
     torch.nn.Module.to = to
 
     class Generator(torch.Generator):
         def __new__(cls, device: Any = "cpu") -> Any:
-            return super().__new__(cls, device=here(device))
+            return super().__new__(cls, device=on_cpu(device))
     torch.Generator = Generator
 
 

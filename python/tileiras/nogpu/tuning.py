@@ -10,7 +10,7 @@ from typing import Any, Callable
 from tileiras.nogpu import arrays, faults, launching
 
 # How many seconds here a second of single_run_timeout_sec stands for, which is chosen for a GPU, to end configurations that hang.
-SECONDS_HERE = 10
+TIMEOUT_SCALE = 10
 
 Launch = Callable[..., None]
 
@@ -23,9 +23,9 @@ def patch(tile: types.ModuleType, cext: types.ModuleType, launch: Launch, first:
         counters = launching.run(lambda values: launch(stream, grid, kernel, values), kernel, kernel_args, limit)
         return float(counters["instructions"] or counters["operations"])
 
-    def once(stream: Any, grid: Any, kernel: Any, kernel_args: Any, flush_l2: bool = True, /) -> float:
+    def memoized(stream: Any, grid: Any, kernel: Any, kernel_args: Any, flush_l2: bool = True, /) -> float:
         """The work of a launch: it does not change from run to run, so the same launch of the same kernel runs once."""
-        key = (kernel, tuple(grid), arrays.kinds(kernel_args))
+        key = (kernel, tuple(grid), arrays.launch_signature(kernel_args))
         if key not in measured:
             measured[key] = work(stream, grid, kernel, kernel_args)
         return measured[key]
@@ -39,20 +39,20 @@ def patch(tile: types.ModuleType, cext: types.ModuleType, launch: Launch, first:
     cext._benchmark_with_ipc_payload = lambda call: work(*call)
     for name in ("cuda.tile.tune._tune", "cuda.tile.tune._tune_utils"):
         if (module := sys.modules.get(name)) is not None:
-            module._benchmark = once
+            module._benchmark = memoized
     if first:
         tune = sys.modules["cuda.tile.tune"]
-        tune.exhaustive_search = _until_one_runs(tune.exhaustive_search)
+        tune.exhaustive_search = _first_valid(tune.exhaustive_search)
     if (utils := sys.modules.get("cuda.tile.tune._tune_utils")) is not None and hasattr(utils, "_get_timed_benchmark_runner"):
         runner = _Runner(work, utils.TileLaunchTimeoutError)
         utils._export_ipc_benchmark_payload = payload
         utils._get_timed_benchmark_runner = lambda: runner
 
 
-def _until_one_runs(search: Callable[..., Any]) -> Callable[..., Any]:
+def _first_valid(search: Callable[..., Any]) -> Callable[..., Any]:
     """A search that tries one configuration after the other and ends with the first that compiles and runs."""
     @functools.wraps(search)
-    def cut(search_space: Any, *more: Any, **named: Any) -> Any:
+    def search_first_valid(search_space: Any, *more: Any, **named: Any) -> Any:
         for configuration in search_space[:-1]:
             try:
                 return search([configuration], *more, **named)
@@ -61,24 +61,24 @@ def _until_one_runs(search: Callable[..., Any]) -> Callable[..., Any]:
                     raise
         return search(search_space[-1:], *more, **named)
 
-    return cut
+    return search_first_valid
 
 
 class _Runner:
     """Takes the place of the process in which the front end runs launches that may hang."""
 
-    def __init__(self, work: Callable[..., float], late: type[Exception]):
-        self.work, self.late = work, late
+    def __init__(self, work: Callable[..., float], timeout_error: type[Exception]):
+        self.work, self.timeout_error = work, timeout_error
 
     def run(self, payload: tuple[Any, ...], timeout_sec: float) -> tuple[float, float]:
         """The work of a launch and the seconds that it took."""
         start = time.perf_counter()
-        late = f"CUDA kernel launch exceeded timeout {timeout_sec} sec"
+        message = f"CUDA kernel launch exceeded timeout {timeout_sec} sec"
         try:
-            return self.work(*payload, limit=SECONDS_HERE * timeout_sec), time.perf_counter() - start
+            return self.work(*payload, limit=TIMEOUT_SCALE * timeout_sec), time.perf_counter() - start
         except TimeoutError:
-            raise self.late(f"{late}, of which each is {SECONDS_HERE} without a GPU") from None
+            raise self.timeout_error(f"{message}, of which each is {TIMEOUT_SCALE} without a GPU") from None
         except faults.KernelFault as fault:
             if fault.kind != "step limit":  # of the engine, which may come first
                 raise
-            raise self.late(f"{late}: {fault.message}") from None
+            raise self.timeout_error(f"{message}: {fault.message}") from None

@@ -20,22 +20,22 @@ for bad in ({"TILEIRAS_GPU": "H100"}, {"TILEIRAS_ENGINE": "gpu"}, {"TILEIRAS_CHE
 
 base = np.arange(24, dtype=np.int32).reshape(4, 6)
 for view in (base, base[1:3, 2:5], base[::-1, ::2], base.T, base[:0]):
-    [a] = arrays.arrays(["v"], [arrays.NumpyArgument(view)])
+    [a] = arrays.array_arguments(["v"], [arrays.NumpyArgument(view)])
     touched = sorted(a.address + sum(i * s for i, s in zip(at, a.strides)) for at in np.ndindex(view.shape))
-    low, high = a.extent()
+    low, high = a.byte_range()
     assert (low, high) == ((touched[0], touched[-1] + 4) if touched else (a.address, a.address)), (view.shape, view.strides)
     if all(s > 0 for s in view.strides):
         for at in np.ndindex(view.shape):
             assert a.index(a.address + sum(i * s for i, s in zip(at, a.strides)) + 3) == at
 
 x, y = base[:2], base[1:]
-found = arrays.arrays(["x", "pair"], [arrays.NumpyArgument(x), (arrays.NumpyArgument(y), 3)])
+found = arrays.array_arguments(["x", "pair"], [arrays.NumpyArgument(x), (arrays.NumpyArgument(y), 3)])
 assert [a.name for a in found] == ["x", "pair[0]"]
-[(name, address, size)] = arrays.memory(found)
+[(name, address, size)] = arrays.disjoint_regions(found)
 assert (name, address, size) == ("x and pair[0]", base.ctypes.data, base.nbytes)
-assert arrays.memory(arrays.arrays(["e"], [arrays.NumpyArgument(base[:0])])) == []
-array, index = faults.element_at(base.ctypes.data + 4 * 7, found)
+assert arrays.disjoint_regions(arrays.array_arguments(["e"], [arrays.NumpyArgument(base[:0])])) == []
+array, index = faults.locate_element(base.ctypes.data + 4 * 7, found)
 assert (array.name, index) == ("x", (1, 1))
-assert faults.element_at(base.ctypes.data + base.nbytes, found) == (found[1], None)
-assert faults.place_of([{"file": "/lib/cuda/tile/_stub.py", "line": 1}, {"file": "k.py", "line": 7}]) == ("k.py", 7)
+assert faults.locate_element(base.ctypes.data + base.nbytes, found) == (found[1], None)
+assert faults.user_location([{"file": "/lib/cuda/tile/_stub.py", "line": 1}, {"file": "k.py", "line": 7}]) == ("k.py", 7)
 print("ok")

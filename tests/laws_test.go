@@ -22,7 +22,7 @@ var laws = map[string][]string{
 	"cmd/tile-translate":    {"internal/driver"},
 	"cmd/tileirdisasm":      {"internal/driver"},
 	"cmd/tilerun":           {"internal/tilerun"},
-	"internal/driver":       {"ir/budget", "internal/cache", "codegen/planted", "internal/remark", "internal/explain", "internal/native", "internal/ptxas", "ir", "dialects", "passes", "codegen", "github.com/llir/llvm/ir", "github.com/spf13/pflag", "github.com/rogpeppe/go-internal/diff"},
+	"internal/driver":       {"ir/budget", "internal/cache", "codegen/planted", "internal/remark", "internal/explain", "internal/native", "internal/ptxas", "ir", "dialects", "passes", "codegen", "github.com/llir/llvm/ir", "github.com/spf13/pflag", "github.com/sergi/go-diff"},
 	"internal/native":       {},
 	"internal/ptxas":        {},
 	"internal/tilerun":      {".", "internal/cache/remote", "internal/driver", "codegen/target", "dialects", "ir", "runtime", "golang.org/x/term"},

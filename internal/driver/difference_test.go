@@ -2,8 +2,11 @@ package driver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestDifferenceShowsLinesWithTheirSurroundings(t *testing.T) {
@@ -34,4 +37,24 @@ func TestDifferenceOfEveryLine(t *testing.T) {
 	if n := strings.Count(got, "\n+%"); n != lines {
 		t.Errorf("%d lines are new, not %d", n, lines)
 	}
+}
+
+// What stays and goes is the old text, what stays and comes the new one, whatever the texts are.
+func TestDifferenceIsOfBothTexts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "c", "d", "}"}), 0, 30)
+		a, b := text.Draw(t, "a"), text.Draw(t, "b")
+		var gone, come []string
+		for _, e := range lineEdits(a, b) {
+			if e.mark != '+' {
+				gone = append(gone, e.text)
+			}
+			if e.mark != '-' {
+				come = append(come, e.text)
+			}
+		}
+		if !slices.Equal(gone, a) || !slices.Equal(come, b) {
+			t.Errorf("from %q to %q: %q and %q", a, b, gone, come)
+		}
+	})
 }

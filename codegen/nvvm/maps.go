@@ -159,7 +159,10 @@ func tensorMap(f *fn, op *ir.Op) {
 				set("global_dim."+ordinal, f.mapExtent(v.memref, int(d)))
 				set("element_stride."+ordinal, i32(1))
 				if i > 0 {
-					stride := f.mul(f.unsigned(v.strides[d], kI64), i64(v.elemBytes))
+					stride := i64(tileaa.AnyMapStride)
+					if tileaa.HasMapStride(t.Memref().Type().(*tileaa.MemrefType), int(d)) {
+						stride = f.mul(f.unsigned(v.strides[d], kI64), i64(v.elemBytes))
+					}
 					set("global_stride."+strconv.Itoa(i-1), stride)
 				}
 			}

@@ -14,6 +14,21 @@ import (
 // MapCoordinateBits is how many bits coordinates and extents of arrays have that are copied by tensor maps, unsigned: a map takes them as signed numbers of 32.
 const MapCoordinateBits = 31
 
+// MapStrideEnd is more than any stride of a map has, in bytes. Strides are multiples of 16 bytes (PTX ISA, "tensormap.replace").
+const MapStrideEnd = 1 << 40
+
+// AnyMapStride is the stride in a map, in bytes, of a dimension along which nothing follows the first element.
+const AnyMapStride = 16
+
+// HasMapStride reports whether a map takes the stride of a dimension from the array: along a dimension of one element it means nothing.
+func HasMapStride(t *MemrefType, a int) bool { return t.Shape[a] != 1 }
+
+// canBeMapStride reports whether a map can have the stride of a dimension, as far as the type says it.
+func canBeMapStride(t *MemrefType, a int) bool {
+	stride, bytes := t.Strides[a], int64(ElemBytes(t.Elem))
+	return !HasMapStride(t, a) || stride == Dynamic || stride < MapStrideEnd/bytes && stride*bytes%16 == 0
+}
+
 // MostMaps is the most tensor maps of a tile block: as kernels have arrays, with room to spare. All blocks that may run have memory for theirs.
 const MostMaps = 16
 
@@ -45,6 +60,8 @@ func verifyTensorMap(m TensorMap) string {
 		return fmt.Sprintf("has a box of %v elements, where each of %d dimensions has 1 to %d", box, len(dims), layout.MostBox)
 	case t.Strides[dims[0]] != 1:
 		return fmt.Sprintf("begins with dimension %d, along which elements are no neighbours", dims[0])
+	case slices.ContainsFunc(dims[1:], func(d int64) bool { return !canBeMapStride(t, int(d)) }):
+		return fmt.Sprintf("has an array with strides %v, and those of a map are multiples of 16 bytes below 2^40", t.Strides)
 	case !slices.Contains(layout.BoxSwizzles[:], int(m.Swizzle())):
 		return fmt.Sprintf("has a swizzle of %d bytes", m.Swizzle())
 	case box[0]*int64(ElemBytes(t.Elem))%16 != 0:

@@ -26,7 +26,7 @@ import (
 //	                                      maps_release %maps
 //	return                                return
 //
-// A map is of an array that is there before the first copy, from an address and strides that are multiples of 16 bytes, and of boxes as the buffer has them. What is
+// A map is of an array that is there before the first copy, from an address and strides that are multiples of 16 bytes, the strides less than 2^40 bytes, and of boxes as the buffer has them. What is
 // copied must not have been written by the kernel: it would have to pass from one way to memory to the other (PTX ISA, "Async Proxy").
 func MakeTensorMaps(s *pass.State) error {
 	if !s.TMA || !s.Target.Has("tensormap") {
@@ -92,9 +92,13 @@ func (m *mapMaker) visit(op *ir.Op) {
 		m.beginsAt(op)
 		c := ir.Cast[tileaa.AsyncCopy](op)
 		pipeline, ok := m.filled(c)
-		if b, block, fits := tileaa.BoxesOf(c); ok && fits && m.mappable(c, block) {
-			m.copies = append(m.copies, mapCopy{c, pipeline, tensorMap{block.Memref(), tileaa.MapShapeOf(b, block)}})
-		} else if pipeline != nil {
+		if b, block, fits := tileaa.BoxesOf(c); ok && fits {
+			if shape := tileaa.MapShapeOf(b, block); m.mappable(c, block, shape) {
+				m.copies = append(m.copies, mapCopy{c, pipeline, tensorMap{block.Memref(), shape}})
+				return
+			}
+		}
+		if pipeline != nil {
 			m.byThreads[pipeline] = true
 		}
 	case tileaa.OpRoles:
@@ -116,7 +120,7 @@ func (m *mapMaker) beginsAt(op *ir.Op) {
 }
 
 // mappable reports whether a copy may take a map of its array.
-func (m *mapMaker) mappable(c tileaa.AsyncCopy, block tileaa.BlockTile) bool {
+func (m *mapMaker) mappable(c tileaa.AsyncCopy, block tileaa.BlockTile, shape tileaa.MapShape) bool {
 	memref, ok := ir.DefinedBy[tileaa.MakeMemref](block.Memref())
 	if !ok || block.Mapless() || !m.knownBefore(memref.Op) || !m.untouched(c.Token()) {
 		return false
@@ -132,8 +136,12 @@ func (m *mapMaker) mappable(c tileaa.AsyncCopy, block tileaa.BlockTile) bool {
 	if m.known.Of(memref.Base()).ZeroBits < 4 {
 		return false
 	}
-	for a := range t.Shape {
-		if t.Strides[a] != 1 && tileaa.ElemBytes(t.Elem)<<min(m.known.Stride(memref, a).ZeroBits, 4)%16 != 0 {
+	for _, a := range shape.Dims[1:] {
+		if !tileaa.HasMapStride(t, int(a)) {
+			continue
+		}
+		stride, bytes := m.known.Stride(memref, int(a)), tileaa.ElemBytes(t.Elem)
+		if bytes<<min(stride.ZeroBits, 4)%16 != 0 || stride.Width == 0 || stride.UMax > uint64((tileaa.MapStrideEnd-1)/bytes) {
 			return false
 		}
 	}

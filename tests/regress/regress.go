@@ -1,5 +1,5 @@
 // Package regress reads kernels that carry their launch and what it must leave behind in comments, one file a fault that was once
-// found. testdata/*.tileir run on the interpreter and, compiled for several GPUs with and without optimisation, on the emulator.
+// found. testdata/*.tileir run on the interpreter and, compiled for several GPUs in several ways, on the emulator.
 //
 //	//! grid=2 p0=iota:128 p1=zero:512 p2=12
 //	//! expect p1=hex:7,0x10*3;iota:124,5

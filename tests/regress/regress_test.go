@@ -1,20 +1,25 @@
 package regress
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tileiras/codegen/options"
 	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
 )
 
-// TestRegressions runs every kernel on the interpreter and on the emulator, for every target, with -O0 and -O3, under every schedule
-// and with all checks on: a race or a value that a schedule changes fails.
+// codes are how a kernel is compiled for each target.
+var codes = []options.Code{{Opt: 0}, {Opt: 3}, {Opt: 3, TMA: true}, {Opt: 3, Roles: options.On}, {Opt: 3, TMA: true, Roles: options.On}}
+
+// TestRegressions runs every kernel on the interpreter and on the emulator, for every target, compiled in each way that gives another
+// program, under every schedule and with all checks on: a race or a value that a schedule changes fails.
 func TestRegressions(t *testing.T) {
 	files, err := Files(".")
 	if err != nil {
@@ -29,25 +34,30 @@ func TestRegressions(t *testing.T) {
 			}
 			judge(t, test, "interpreter", &tilerun.Interpreter{})
 			for _, gpu := range test.Targets {
-				for _, opt := range []int{0, 3} {
-					onEmulator(t, test, gpu, opt)
+				seen := map[string]bool{}
+				for _, code := range codes {
+					onEmulator(t, test, gpu, code, seen)
 				}
 			}
 		})
 	}
 }
 
-// onEmulator compiles once and runs under all schedules.
-func onEmulator(t *testing.T, test *Test, gpu string, opt int) {
-	what := fmt.Sprintf("%s -O%d", gpu, opt)
-	res, err := driver.Compile(t.Context(), test.Name, test.Bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: opt}, Emit: driver.EmitPTX})
+// onEmulator compiles once and runs what has not been seen under all schedules.
+func onEmulator(t *testing.T, test *Test, gpu string, code options.Code, seen map[string]bool) {
+	what := fmt.Sprintf("%s -O%d --tma=%t --roles=%s", gpu, code.Opt, code.TMA, cmp.Or(code.Roles, options.Auto))
+	res, err := driver.Compile(t.Context(), test.Name, test.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX})
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return
 	}
+	if seen[string(res.Output)] {
+		return
+	}
+	seen[string(res.Output)] = true
 	ptx := func(context.Context, *cases.Launch) (string, error) { return string(res.Output), nil }
 	for _, s := range emu.Schedules {
-		judge(t, test, fmt.Sprintf("%s, %s", what, s), &tilerun.Emulator{GPU: gpu, Opt: opt, Schedule: s, PTX: ptx})
+		judge(t, test, fmt.Sprintf("%s, %s", what, s), &tilerun.Emulator{GPU: gpu, Opt: code.Opt, Schedule: s, PTX: ptx})
 	}
 }
 

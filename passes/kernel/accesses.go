@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -52,4 +54,22 @@ func HasOrder(op *ir.Op, what def.MemOrder) bool {
 // OrdersAll reports whether an op comes after everything before it in the tile block, whatever its token says.
 func OrdersAll(op *ir.Op) bool {
 	return HasOrder(op, def.Release) || ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcLaunchDependents](op)
+}
+
+// AfterReads reports whether a token comes after nothing but reads of which the order does not matter; nil does.
+func AfterReads(token *ir.Value) bool { return afterReads(token, map[*ir.Value]bool{nil: true}) }
+
+func afterReads(v *ir.Value, seen map[*ir.Value]bool) bool {
+	if seen[v] {
+		return true
+	}
+	seen[v] = true
+	if in, ok := ir.Incoming(v); ok {
+		return !slices.ContainsFunc(in, func(t *ir.Value) bool { return !afterReads(t, seen) })
+	}
+	op := v.DefiningOp()
+	if op == nil || op.NumRegions() > 0 || AccessKindsOf(op)&^WeakRead != 0 || HasOrder(op, def.Acquire) {
+		return false
+	}
+	return !slices.ContainsFunc(op.Operands(), func(t *ir.Value) bool { return tileaa.IsToken(t) && !afterReads(t, seen) })
 }

@@ -33,8 +33,7 @@ func MakeTensorMaps(s *pass.State) error {
 		return nil
 	}
 	for _, entry := range s.Entries() {
-		m := &mapMaker{s: s, entry: entry, known: facts.New(s.Ctx, entry), before: map[*ir.Op]bool{}, byThreads: map[*ir.Value]bool{}, read: map[*ir.Value]bool{},
-			writes: map[*ir.Op]bool{}}
+		m := &mapMaker{s: s, entry: entry, known: facts.New(s.Ctx, entry), before: map[*ir.Op]bool{}, byThreads: map[*ir.Value]bool{}}
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) { m.visit(op) })
 		m.copies = slices.DeleteFunc(m.copies, func(c mapCopy) bool { return m.byThreads[c.pipeline] || m.roles != nil && c.pipeline == nil })
 		maps, numbers := m.number()
@@ -59,8 +58,6 @@ type mapMaker struct {
 	roles     *ir.Op             // nil: there are none
 	before    map[*ir.Op]bool    // ops of the entry that stand before it
 	byThreads map[*ir.Value]bool // pipelines to whose slots threads copy: all arrive there, or one
-	read      map[*ir.Value]bool // tokens after which nothing has been written
-	writes    map[*ir.Op]bool    // ops with regions, and whether something in them is written
 }
 
 // mapCopy is a copy that uses a tensor map.
@@ -122,7 +119,7 @@ func (m *mapMaker) beginsAt(op *ir.Op) {
 // mappable reports whether a copy may take a map of its array.
 func (m *mapMaker) mappable(c tileaa.AsyncCopy, block tileaa.BlockTile, shape tileaa.MapShape) bool {
 	memref, ok := ir.DefinedBy[tileaa.MakeMemref](block.Memref())
-	if !ok || block.Mapless() || !m.knownBefore(memref.Op) || !m.untouched(c.Token()) {
+	if !ok || block.Mapless() || !m.knownBefore(memref.Op) || !kernel.AfterReads(c.Token()) {
 		return false
 	}
 	if p, some := block.Padding(); some && p != def.PadZero {
@@ -167,49 +164,6 @@ func (m *mapMaker) knownBefore(memref *ir.Op) bool {
 		op := v.DefiningOp()
 		return op != nil && !m.before[op] || op == nil && v.Block() != m.entry.Body()
 	})
-}
-
-// untouched reports whether nothing that a token covers has written to memory, or made what others have written visible.
-func (m *mapMaker) untouched(token *ir.Value) bool {
-	if token == nil {
-		return true
-	}
-	if known, seen := m.read[token]; seen {
-		return known
-	}
-	m.read[token] = true // as far as what comes back to it around a loop says
-	ok := m.onlyRead(token)
-	m.read[token] = ok
-	return ok
-}
-
-func (m *mapMaker) onlyRead(token *ir.Value) bool {
-	op := token.DefiningOp()
-	if op == nil {
-		op = token.Block().ParentOp()
-	}
-	switch {
-	case op.Code() == tileaa.OpEntry, op.Code() == tileaa.OpCreateMemToken:
-		return true
-	case m.written(op):
-		return false
-	}
-	return !slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return tileaa.IsToken(v) && !m.untouched(v) })
-}
-
-// written reports whether an op, or one in its regions, writes to global memory, or acquires what others have written.
-func (m *mapMaker) written(op *ir.Op) bool {
-	if op.NumRegions() == 0 {
-		return kernel.AccessKindsOf(op)&(kernel.Write|kernel.StrongRead) != 0 || kernel.HasOrder(op, def.Acquire)
-	}
-	some, known := m.writes[op]
-	if !known {
-		for b := range op.Blocks() {
-			some = some || slices.ContainsFunc(b.Ops(), m.written)
-		}
-		m.writes[op] = some
-	}
-	return some
 }
 
 func (x tensorMap) equal(y tensorMap) bool {

@@ -162,7 +162,7 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 		}
 		for _, tokens := range p.tokens {
 			for _, t := range tokens {
-				if !afterReads(t, map[*ir.Value]bool{}) {
+				if !kernel.AfterReads(t) {
 					why = "a copy comes after what the kernel writes"
 				}
 			}
@@ -216,22 +216,6 @@ func (l *roleLoop) fillsAlike(later *roleLoop) bool {
 	return !ir.IsProperAncestor(later.loop.Op, l.loop.Op) && slices.EqualFunc(l.stages, later.stages, func(a, b *stage) bool {
 		return a.releasedByUnit == b.releasedByUnit && slices.EqualFunc(a.copies, b.copies, func(x, y tileaa.AsyncCopy) bool { return x.Buffer().Type() == y.Buffer().Type() })
 	})
-}
-
-// afterReads reports whether a token comes after nothing but reads of which the order does not matter.
-func afterReads(v *ir.Value, seen map[*ir.Value]bool) bool {
-	if seen[v] {
-		return true
-	}
-	seen[v] = true
-	if in, ok := ir.Incoming(v); ok {
-		return !slices.ContainsFunc(in, func(t *ir.Value) bool { return !afterReads(t, seen) })
-	}
-	op := v.DefiningOp()
-	if op == nil || op.NumRegions() > 0 || kernel.AccessKindsOf(op)&^kernel.WeakRead != 0 || kernel.HasOrder(op, def.Acquire) {
-		return false
-	}
-	return !slices.ContainsFunc(op.Operands(), func(t *ir.Value) bool { return tileaa.IsToken(t) && !afterReads(t, seen) })
 }
 
 // beforeReads reports whether only weak reads come after the tokens among some values.

@@ -164,7 +164,7 @@ func whyNotSeparable(entry *ir.Op, copies []*ir.Op) (why string) {
 		case slices.ContainsFunc(op.Results(), manyElements), slices.ContainsFunc(op.Operands(), manyElements):
 			return fmt.Sprintf("the place of a copy follows from a tile, by %s", op.Def.Name)
 		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0:
-		case kernel.AccessKindsOf(op) == kernel.WeakRead && afterReads(tileaa.TokenBefore(op), map[*ir.Value]bool{nil: true}):
+		case kernel.AccessKindsOf(op) == kernel.WeakRead && kernel.AfterReads(tileaa.TokenBefore(op)):
 			if !beforeReads(op.Results(), map[*ir.Value]bool{}) { // one role would write while the other still loads
 				return fmt.Sprintf("the place of a copy follows from %s, after which the kernel writes", op.Def.Name)
 			}

@@ -48,6 +48,9 @@ func (m MemLayout) Boxes(fast, elemBytes int) (b Boxes, ok bool) {
 
 // boxes is Boxes for a swizzle of width bytes, which asks for boxes with rows of just that size.
 func (m MemLayout) boxes(fast, elemBytes, width int) (b Boxes, ok bool) {
+	if m.Size()*elemBytes < swizzledRows*width {
+		return b, false // the swizzle follows from the address, and a buffer is aligned to no more than its size
+	}
 	b.Swizzle = width
 	place := m.withoutSwizzle(elemBytes, width)
 	n := 0 // offset bits in the box

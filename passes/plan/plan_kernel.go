@@ -454,10 +454,11 @@ func computesBetween(s *pass.State, loop *ir.Op) (between bool) {
 // producerWarps is how many warps only issue copies (warp specialization). Unasked there is one, and only where threads have much to do
 // beside the tensor unit: warps that run mma or wgmma issue copies about as fast themselves, and have more registers then (measured,
 // docs/gpu.md). Asked for, there is at most one for each scheduler of a multiprocessor, and as many as leave the consumers seven eighths of
-// their registers.
+// their registers. There are none where the consumers are all warps that a block can have.
 func producerWarps(costs *pricing, warps int) int {
 	s := costs.s
-	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() {
+	room := s.Target.ThreadsPerBlock/layout.WarpSize - warps
+	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() || room <= 0 {
 		return 0
 	}
 	if slices.ContainsFunc(costs.loopCosts(warps), func(l loopCost) bool {
@@ -473,7 +474,7 @@ func producerWarps(costs *pricing, warps int) int {
 		return 0
 	}
 	limit := func(n int) int { return cost.RegisterLimit(s.Target, layout.WarpSize*(warps+n), 1) }
-	n := min(4, warps)
+	n := min(4, warps, room)
 	for n > 1 && 8*limit(n) < 7*limit(0) {
 		n /= 2
 	}

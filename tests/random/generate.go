@@ -187,9 +187,9 @@ func (g *generator) hints(kind Kind) string {
 	if kind == Mixed || !g.chance(40) {
 		return ""
 	}
-	hints := fmt.Sprintf("num_worker_warps_per_cta = %d", choose(g, 2, 4, 8, 8, 16))
+	hints := fmt.Sprintf("num_worker_warps_per_cta = %d", choose(g, 1, 2, 4, 8, 8, 16, 32))
 	if g.chance(30) {
-		hints += fmt.Sprintf(", occupancy = %d", choose(g, 1, 2, 4))
+		hints += fmt.Sprintf(", occupancy = %d", choose(g, 1, 2, 4, 8))
 	}
 	return " optimization_hints=<default = {" + hints + "}>"
 }

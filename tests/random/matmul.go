@@ -31,11 +31,13 @@ func (g *generator) loopAlongK(ragged bool) {
 	}
 	p := products[g.r.IntN(len(products))]
 	m, n, k := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2)
-	switch g.r.IntN(8) { // as many rows, or columns, as an instruction of the tensor unit has
+	switch g.r.IntN(8) { // as many rows, or columns, as an instruction of the tensor unit has, or a narrow right factor
 	case 0:
 		m = tensorRows
 	case 1:
 		n = tensorRows
+	case 2:
+		n = 1 << g.r.IntN(4)
 	}
 	rounds := choose(g, 0, 1, 2, 3, 4, 5, 8) // as many as a ring of slots has, one less, one more
 	if ragged {

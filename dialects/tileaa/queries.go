@@ -316,6 +316,15 @@ func WarpsOf(op *ir.Op) int {
 	return PlanOf(op).Warps
 }
 
+// RunningWarps is the number of warps that run what an entry or a role does: an entry's own ops are run by all warps of the block, also by those that begin
+// copies in a role of their own later.
+func RunningWarps(op *ir.Op) int {
+	if op.Code() == OpEntry {
+		return PlanOf(op).Threads() / layout.WarpSize
+	}
+	return WarpsOf(op)
+}
+
 // IsStrong reports whether an access is strong in the memory model, so that it must happen exactly once per element: anything but weak.
 func IsStrong(op *ir.Op) bool {
 	m, ok := ir.As[MemoryOp](op)

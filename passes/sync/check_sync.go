@@ -150,7 +150,7 @@ type passed struct {
 func newJudge(s *pass.State, t *thread, alone map[[2]*layout.Layout]bool, parts map[[2]*ir.Op]bool) *judge {
 	j := &judge{s: s, alone: alone, parts: parts}
 	for i, u := range append([]*thread{t}, t.roles...) {
-		j.actors = append(j.actors, &actor{number: i, warps: tileaa.WarpsOf(u.role), role: i > 0, trace: u.trace, knows: make([]int, len(t.roles)+1)})
+		j.actors = append(j.actors, &actor{number: i, warps: tileaa.RunningWarps(u.role), role: i > 0, trace: u.trace, knows: make([]int, len(t.roles)+1)})
 		j.cut = j.cut || u.cut
 	}
 	return j

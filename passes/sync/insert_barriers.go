@@ -57,7 +57,7 @@ type inserter struct {
 
 // newInserter is for an entry or a role, whose warps have accesses and barriers of their own.
 func newInserter(s *pass.State, known *facts.Facts, op *ir.Op) *inserter {
-	return &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(op), tokens: map[*ir.Value]tokenOf{},
+	return &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.RunningWarps(op), tokens: map[*ir.Value]tokenOf{},
 		summaries: map[*ir.Op]*summary{}, copyDone: map[*ir.Op]int{}, proofs: newProofs(s, known, op)}
 }
 

@@ -138,8 +138,8 @@ func (w *warp) markCompleted(k agentKind, lane int, number uint32) {
 
 // completionClock says that all operations that the lane's agent has been issued so far are complete.
 func (w *warp) completionClock(k agentKind, lane int) *sparseClock {
-	n := newSparseClock()
-	n.threads[w.agentID(k)<<5|uint32(lane)] = w.agents[k].newest
+	n := &sparseClock{}
+	n.raiseLane(w.agentID(k), lane, w.agents[k].newest)
 	return n
 }
 
@@ -172,8 +172,8 @@ func (w *warp) shareCompletions(v visibility) {
 		if more == 0 {
 			continue
 		}
-		far := newSparseClock()
-		lanes(more, func(i int) { far.threads[v.key(w.agentID(k))<<5|uint32(i)] = x.completed[i] })
+		far := &sparseClock{}
+		lanes(more, func(i int) { far.raiseLane(v.key(w.agentID(k)), i, x.completed[i]) })
 		w.sparse = joinClocks(w.sparse, far)
 	}
 }
@@ -182,7 +182,7 @@ func (w *warp) shareCompletions(v visibility) {
 func (w *warp) addCompletions(k *sparseClock, lane int, v visibility) {
 	for a := agentCpAsync; a < w.prog.agents; a++ {
 		if n := w.agents[a].completed[lane]; n > 0 {
-			k.threads[v.key(w.agentID(a))<<5|uint32(lane)] = n
+			k.raiseLane(v.key(w.agentID(a)), lane, n)
 		}
 	}
 }
@@ -226,22 +226,21 @@ func (w *warp) raisedClock(k *sparseClock, lane int, from, to visibility) *spars
 	if k == nil {
 		return nil
 	}
-	fences := func(id uint32, of int) bool {
+	r := &sparseClock{}
+	for _, e := range k.entries {
+		if e.key>>idBits != uint32(from) {
+			continue
+		}
+		id := e.key & (1<<idBits - 1)
 		kind, dynamic := w.launch.kindOf(accessStamp(id) << 9)
-		return to != fencedByWriter || dynamic || kind != agentThread || id == w.id && of == lane
-	}
-	r := newSparseClock()
-	for key, e := range k.warps { // the result does not depend on the order
-		if id := key & (1<<idBits - 1); key>>idBits == uint32(from) && fences(id, -1) {
-			r.warps[to.key(id)] = e
+		switch {
+		case to != fencedByWriter || dynamic || kind != agentThread:
+			r.raise(clockEntry{to.key(id), e.all, e.lanes})
+		case id == w.id && lane != noLane:
+			r.raiseLane(to.key(id), lane, e.of(lane))
 		}
 	}
-	for key, e := range k.threads {
-		if id := key >> 5 & (1<<idBits - 1); key>>(idBits+5) == uint32(from) && fences(id, int(key&31)) {
-			r.threads[to.key(id)<<5|key&31] = e
-		}
-	}
-	if len(r.warps)+len(r.threads) == 0 {
+	if len(r.entries) == 0 {
 		return nil
 	}
 	return r
@@ -253,15 +252,6 @@ func (w *warp) visibleAt(lane int, r accessStamp, v visibility) bool {
 		return true
 	}
 	return w.sparse.coversAt(r, v) || w.hasLaneClocks && w.laneClocks[lane].coversAt(r, v)
-}
-
-// coversAt is covers for one visibility.
-func (k *sparseClock) coversAt(r accessStamp, v visibility) bool {
-	if k == nil {
-		return false
-	}
-	id := v.key(r.warp())
-	return k.warps[id] >= r.epoch() || !r.many() && k.threads[id<<5|uint32(r.lane())] >= r.epoch()
 }
 
 // kindOf says whose access a stamp is. dynamic: that of an mbarrier's agent; these have ids above those of all CTAs.
@@ -303,8 +293,8 @@ func (a *mbarAgent) issue(w *warp, lane int, kind string) accessStamp {
 
 // completionClock says that the operations up to a number are complete.
 func (a *mbarAgent) completionClock(number uint32) *sparseClock {
-	k := newSparseClock()
-	k.warps[a.id] = number
+	k := &sparseClock{}
+	k.raise(clockEntry{key: a.id, all: number})
 	return k
 }
 

@@ -94,7 +94,7 @@ func (d *decoder) asyncArrive() {
 			know := w.warpSnapshot()
 			lanes(m, func(i int) {
 				n++
-				know.join(w.completionClock(agentCpAsync, i))
+				know = joinClocks(know, w.completionClock(agentCpAsync, i))
 			})
 			if !noinc {
 				b.pending += n

@@ -206,11 +206,9 @@ func (w *warp) tryComplete(b *barrier) {
 			}
 			x.joinWarp(b.sparse)
 		} else {
-			k := newSparseClock()
+			k := &sparseClock{}
 			for i, e := range b.dense {
-				if e > 0 {
-					k.warps[x.sparseKey(i)] = e
-				}
+				k.raise(clockEntry{key: x.sparseKey(i), all: e})
 			}
 			k = joinClocks(k, b.sparse)
 			lanes(a.m, func(i int) { x.joinLane(i, k) })

@@ -1,7 +1,5 @@
 package emu
 
-import "maps"
-
 // Happens-before by vector clocks (FastTrack: Flanagan and Freund, PLDI 2009), one clock a warp rather than a thread.
 //
 // A warp counts epochs: 1, 2, 3, ... An access is stamped (warp, lane, epoch). The clock of a warp has a
@@ -28,56 +26,6 @@ type clockState struct {
 	unfencedClocks [32]byScope      // read by strong accesses, acquired by the next fence
 	hasFenceState  bool             // some fencedClocks or unfencedClocks is set
 	lastAcquired   [32]acquired
-}
-
-// sparseClock is a vector clock in maps: the accesses of a warp or agent, or of one thread, up to an epoch. It is
-// immutable once shared.
-type sparseClock struct {
-	warps   map[uint32]uint32 // by visibility and id (visibility.key)
-	threads map[uint32]uint32 // by such a key <<5 | lane
-}
-
-func (k *sparseClock) covers(r accessStamp) bool { return k.coversAt(r, happened) }
-
-// joinClocks is the join of two clocks; nil is the empty one.
-func joinClocks(a, b *sparseClock) *sparseClock {
-	if a == nil || a == b {
-		return b
-	}
-	if b == nil || a.includes(b) {
-		return a
-	}
-	k := &sparseClock{maps.Clone(a.warps), maps.Clone(a.threads)}
-	k.join(b)
-	return k
-}
-
-// includes tells whether k is at or after b in every entry.
-func (k *sparseClock) includes(b *sparseClock) bool {
-	for w, e := range b.warps {
-		if k.warps[w] < e {
-			return false
-		}
-	}
-	for t, e := range b.threads {
-		if k.threads[t] < e {
-			return false
-		}
-	}
-	return true
-}
-
-func (k *sparseClock) join(b *sparseClock) {
-	for w, e := range b.warps { // the maximum does not depend on the order
-		k.warps[w] = max(k.warps[w], e)
-	}
-	for t, e := range b.threads {
-		k.threads[t] = max(k.threads[t], e)
-	}
-}
-
-func newSparseClock() *sparseClock {
-	return &sparseClock{map[uint32]uint32{}, map[uint32]uint32{}}
 }
 
 func (c *clockState) start(ids int, v visibility) {
@@ -110,39 +58,29 @@ func (w *warp) happenedBefore(lane int, r accessStamp) bool {
 // laneSnapshot is the clock of a lane, its own accesses included. The caller ends the epoch, so that
 // later accesses are not covered.
 func (w *warp) laneSnapshot(lane int) *sparseClock {
-	k := newSparseClock()
-	if w.sparse != nil {
-		k.join(w.sparse)
-	}
-	for i, e := range w.dense {
-		if e > 0 && i != w.idx {
-			id := w.sparseKey(i)
-			k.warps[id] = max(k.warps[id], e)
-		}
-	}
-	k.warps[w.id] = max(k.warps[w.id], w.syncEpoch-1)
-	k.threads[w.id<<5|uint32(lane)] = w.epoch
+	k := w.denseClock(w.syncEpoch - 1)
+	k.raiseLane(w.id, lane, w.epoch)
 	w.addCompletions(k, lane, happened)
-	if w.laneClocks[lane] != nil {
-		k.join(w.laneClocks[lane])
+	return joinClocks(joinClocks(w.sparse, w.laneClocks[lane]), k)
+}
+
+// denseClock is the dense clock, with an epoch for the accesses of the warp itself.
+func (w *warp) denseClock(own uint32) *sparseClock {
+	k := &sparseClock{make([]clockEntry, 0, w.idsPerCTA+1)}
+	for i, e := range w.dense {
+		if i == w.idx {
+			e = own
+		}
+		if e > 0 {
+			k.raise(clockEntry{key: w.sparseKey(i), all: e})
+		}
 	}
 	return k
 }
 
 // laneKnows tells whether the clock of a lane covers all of k.
 func (w *warp) laneKnows(lane int, k *sparseClock) bool {
-	own := w.laneSnapshot(lane)
-	for id, e := range k.warps { // the result does not depend on the order
-		if own.warps[id] < e {
-			return false
-		}
-	}
-	for id, e := range k.threads {
-		if max(own.threads[id], own.warps[id>>5]) < e {
-			return false
-		}
-	}
-	return true
+	return k == nil || w.laneSnapshot(lane).includes(k)
 }
 
 // sparseKey is the key in a sparseClock of entry i of the dense clock.
@@ -165,24 +103,13 @@ func (w *warp) denseIndex(key uint32) int {
 
 // warpSnapshot is the join of the clocks of the live lanes, their own accesses included. The caller ends the epoch.
 func (w *warp) warpSnapshot() *sparseClock {
-	k := newSparseClock()
-	if w.sparse != nil {
-		k.join(w.sparse)
-	}
-	for i, e := range w.dense {
-		if e > 0 {
-			id := w.sparseKey(i)
-			k.warps[id] = max(k.warps[id], e)
-		}
-	}
-	k.warps[w.id] = w.epoch
+	own := w.denseClock(w.epoch)
+	k := w.sparse
 	lanes(w.live, func(i int) {
-		w.addCompletions(k, i, happened)
-		if w.hasLaneClocks && w.laneClocks[i] != nil {
-			k.join(w.laneClocks[i])
-		}
+		w.addCompletions(own, i, happened)
+		k = joinClocks(k, w.laneClocks[i])
 	})
-	return k
+	return joinClocks(k, own)
 }
 
 // joinLane joins k into the clock of a lane.
@@ -198,13 +125,14 @@ func (w *warp) joinWarp(k *sparseClock) {
 	if k == nil {
 		return
 	}
-	outside := len(k.threads) > 0
-	for id, e := range k.warps {
-		if i := w.denseIndex(id); i >= 0 {
-			w.dense[i] = max(w.dense[i], e)
-		} else {
-			outside = true
+	outside := false
+	for i := range k.entries {
+		e := &k.entries[i]
+		at := w.denseIndex(e.key)
+		if at >= 0 {
+			w.dense[at] = max(w.dense[at], e.all)
 		}
+		outside = outside || at < 0 || e.lanes != nil
 	}
 	if outside {
 		w.sparse = joinClocks(w.sparse, k)
@@ -235,8 +163,8 @@ func (w *warp) syncLanes(m uint32) {
 		w.syncWarp()
 		return
 	}
-	k := newSparseClock()
-	lanes(m, func(i int) { k.join(w.laneSnapshot(i)) })
+	var k *sparseClock
+	lanes(m, func(i int) { k = joinClocks(k, w.laneSnapshot(i)) })
 	lanes(m, func(i int) { w.joinLane(i, k) })
 	w.epoch++
 }

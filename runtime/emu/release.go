@@ -1,7 +1,5 @@
 package emu
 
-import "maps"
-
 // Release and acquire (sections 8.7 and 8.8). A release pattern synchronises with an acquire pattern that observes its write if the
 // first operation of the one and the last of the other are morally strong: the scope of each includes the thread of the other. So a
 // release publishes a clock to the domains of its thread, those of its own scope and of narrower ones, and an acquire takes what was
@@ -143,16 +141,8 @@ func (w *warp) fence(m uint32, o order) {
 
 func (w *warp) snapshotAtFence(m uint32, scope strength) {
 	w.hasFenceState = true
-	shared := w.laneSnapshot(firstLane(m))
-	delete(shared.threads, w.id<<5|uint32(firstLane(m)))
 	lanes(m, func(i int) {
-		k := shared
-		if w.laneClocks[i] != nil {
-			k = joinClocks(k, w.laneClocks[i])
-		}
-		own := &sparseClock{k.warps, maps.Clone(k.threads)}
-		own.threads[w.id<<5|uint32(i)] = w.epoch
-		w.addCompletions(own, i, happened)
+		own := w.laneSnapshot(i)
 		for s := ctaScope; s <= scope; s++ {
 			w.fencedClocks[i][s] = own
 		}

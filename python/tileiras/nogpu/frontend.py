@@ -1,9 +1,11 @@
 """Puts the stand-in for the driver under cuTile Python: its compiler is this package, its launches run here."""
 from __future__ import annotations
 
+import ast
 import ctypes
 import dataclasses
 import functools
+import linecache
 import os
 import pathlib
 import shutil
@@ -77,7 +79,7 @@ def patch_compiler(module: types.ModuleType, config: Config) -> None:
             lib.free(options)
         if status != _library.OK:
             message, loc = module._parse_tileir_stderr(error)
-            raise module.TileCompilerExecutionError(status, message, loc, " ".join(flags), version())
+            raise module.TileCompilerExecutionError(status, message, with_function(loc), " ".join(flags), version())
         pathlib.Path(target).write_bytes(image)
 
     @functools.cache
@@ -91,6 +93,20 @@ def patch_compiler(module: types.ModuleType, config: Config) -> None:
     binary.run = run
     module._find_compiler_bin = find
     module._get_compiler_version_string = version
+
+
+def with_function(loc: Any) -> Any:
+    """A place in the source with the function that it lies in: cuTile 1.7 cannot print one without, as the compiler's are."""
+    if loc.is_unknown() or loc.line is None or loc.function is not None:
+        return loc
+    try:
+        tree = ast.parse("".join(linecache.getlines(loc.filename)))
+    except SyntaxError:
+        tree = ast.Module([], [])
+    around = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and f.lineno <= loc.line <= (f.end_lineno or 0)]
+    name = max(around, key=lambda f: f.lineno).name if around else "kernel"
+    function = sys.modules[type(loc).__module__].FunctionDesc(name, loc.filename, loc.line, loc.col)
+    return dataclasses.replace(loc, function=function)
 
 
 def patch_launch(tile: types.ModuleType, config: Config) -> None:

@@ -63,6 +63,21 @@ for dtype in (np.float16, np.float64, np.int8, np.uint32, np.int64, np.bool_):  
 
 
 # What the front end refuses stays its own error.
+
+
+@ct.kernel
+def refused(x):
+    ct.store(x, (0,), ct.load(x, (0,), (4,)) // 3)  # of unsigned numbers, as no compiler of Tile IR takes it
+
+
+try:
+    ct.launch(0, (1,), refused, (np.zeros(4, np.uint32),))
+except ct.TileCompilerExecutionError as e:
+    line = refused._pyfunc.__code__.co_firstlineno + 2
+    assert "'negative_inf' is not allowed" in str(e) and f'launches.py", line {line}, col 23, in refused:' in str(e), str(e)
+else:
+    raise AssertionError("unsigned floor division compiles")
+
 for arguments, kind in (((np.zeros(4, np.float32),), TypeError), ((np.zeros(4, "U3"), np.zeros(4), 8), Exception)):
     try:
         ct.launch(0, (1,), transpose, arguments)

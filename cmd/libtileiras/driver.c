@@ -277,7 +277,7 @@ static tileiras_region *process_memory(size_t *regions) {
         tileiras_region *more = realloc(all, (n + 1) * sizeof *all);
         if (!more) break;
         all = more;
-        all[n++] = (tileiras_region){"memory of the process", from, (void *)from, to - from};
+        all[n++] = (tileiras_region){"memory of the process", from, (void *)from, to - from, 0};
     }
     fclose(f);
     *regions = n;
@@ -309,7 +309,7 @@ static CUresult launch(struct kernel *k, const uint32_t grid[3], void **params) 
     if (owned) memcpy(all, own, owned * sizeof *all);
     n = owned;
     for (struct allocation *a = allocations; a; a = a->next)
-        all[n++] = (tileiras_region){"memory of the driver", (uint64_t)(uintptr_t)a->data, a->data, a->size};
+        all[n++] = (tileiras_region){"memory of the driver", (uint64_t)(uintptr_t)a->data, a->data, a->size, 0};
     pthread_mutex_unlock(&lock);
     launched = tileiras_launch(k->program, k->name, grid, (tileiras_params)params, all, n);
     free(all);

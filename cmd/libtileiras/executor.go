@@ -109,7 +109,7 @@ func tileiras_launch(h C.tileiras_handle, kernel C.tileiras_text, grid C.tileira
 			return ended(fmt.Sprintf("the memory %s is %s", name, err))
 		}
 		data := unsafe.Slice((*byte)(r.data), int(r.size))
-		l.Memory = append(l.Memory, executor.Region{Name: name, Address: uint64(r.address), Data: data})
+		l.Memory = append(l.Memory, executor.Region{Name: name, Address: uint64(r.address), Data: data, ReadOnly: r.read_only != 0})
 	}
 	return handle(begin(p.prog, l))
 }

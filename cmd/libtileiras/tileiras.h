@@ -22,7 +22,7 @@ extern "C" {
 
 /* The version of this interface. It goes up when a function changes what it does or goes; functions and option names that come
  * later do not change it. tileiras_abi says what the library has. */
-#define TILEIRAS_ABI 1
+#define TILEIRAS_ABI 2
 
 typedef uint64_t tileiras_handle;
 typedef const char *tileiras_text;
@@ -109,6 +109,7 @@ typedef struct {
     uint64_t address;
     void *data;
     uint64_t size;
+    uint64_t read_only; /* not 0: a store to it is a fault */
 } tileiras_region;
 
 typedef const uint32_t *tileiras_grid;

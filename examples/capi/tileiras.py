@@ -34,8 +34,8 @@ class Compiler:
         ):
             function = getattr(lib, "tileiras_" + name)
             function.restype, function.argtypes = result, arguments
-        if lib.tileiras_abi() != 1:
-            raise OSError(f"{path} has interface {lib.tileiras_abi()}, this module was written for 1")
+        if lib.tileiras_abi() != 2:
+            raise OSError(f"{path} has interface {lib.tileiras_abi()}, this module was written for 2")
 
     def compile(self, source, **options):
         """Compiles bytes of Tile IR; returns the output as bytes and how to launch the kernels as a dictionary."""

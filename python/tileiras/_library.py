@@ -11,7 +11,7 @@ from typing import Any, Sequence
 
 OK, USAGE, OPTIONS, INPUT, UNSUPPORTED, FAULT, BUG = 0, 1, 2, 3, 5, 6, 70
 
-_ABI = 1
+_ABI = 2
 
 
 class LibraryError(RuntimeError):
@@ -20,7 +20,7 @@ class LibraryError(RuntimeError):
 
 class Region(ctypes.Structure):
     """Memory that a kernel may touch: tileiras_region."""
-    _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_uint64), ("data", ctypes.c_void_p), ("size", ctypes.c_uint64)]
+    _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_uint64), ("data", ctypes.c_void_p), ("size", ctypes.c_uint64), ("read_only", ctypes.c_uint64)]
 
 
 _handle = ctypes.c_uint64
@@ -117,9 +117,9 @@ class Library:
         return self.c.tileiras_progress(launch, ctypes.byref(total)), total.value
 
 
-def regions(memory: Sequence[tuple[str, int, int]]) -> ctypes.Array[Region]:
-    """An array of regions from names, addresses and sizes."""
-    return (Region * len(memory))(*((name.encode(), address, address, size) for name, address, size in memory))
+def regions(memory: Sequence[tuple[str, int, int, bool]]) -> ctypes.Array[Region]:
+    """An array of regions from names, addresses, sizes, and whether they may only be read."""
+    return (Region * len(memory))(*((name.encode(), address, address, size, read_only) for name, address, size, read_only in memory))
 
 
 _SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")

@@ -393,7 +393,7 @@ func (w *warp) store(in *inst, op *memOp, m uint32) {
 		i := firstLane(mm)
 		r, at := w.find(op.space, addr[i], size, i, "store")
 		if r.readonly {
-			w.fail(Invalid, 1<<i, addr[i], "store to read-only memory '%s'", r.name)
+			w.fail(ReadOnly, 1<<i, addr[i], "store to read-only memory '%s'", r.name)
 		}
 		if un>>i&1 != 0 && r.space == spGlobal {
 			for k := range op.n {

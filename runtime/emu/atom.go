@@ -73,7 +73,7 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old,
 		r, at := w.locate(op.space, addr[i], op.bytes(), i, "atomic")
 		at += k * n
 		if r.readonly {
-			w.fail(Invalid, 1<<i, addr[i], "atomic on read-only memory '%s'", r.name)
+			w.fail(ReadOnly, 1<<i, addr[i], "atomic on read-only memory '%s'", r.name)
 		}
 		u := w.ub(in.src[k], i)
 		if f == nil {

@@ -265,7 +265,7 @@ func (t *transfer) issue(c *cta, n int) {
 func (t *transfer) copyBytes(to, from span, mask int) {
 	w := t.w
 	if to.r.readonly {
-		w.fail(Invalid, 1<<t.lane, to.r.genericAddr(to.at), "%s to read-only memory '%s'", t.op.what, to.r.name)
+		w.fail(ReadOnly, 1<<t.lane, to.r.genericAddr(to.at), "%s to read-only memory '%s'", t.op.what, to.r.name)
 	}
 	if mask == 1<<16-1 && from.r.undef != nil { // the lanes of a warp may all issue one copy
 		t.writes.data, t.writes.at = from.r.data[from.at:][:to.n], to.at

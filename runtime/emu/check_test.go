@@ -159,7 +159,7 @@ func TestEveryCheckReports(t *testing.T) {
 		{"store to constant memory",
 			header + ".const .align 4 .b32 c = 5;\n" + strings.TrimPrefix(kernel("mov.u64 %rd3, c; st.global.u32 [%rd3], %r0;"), header),
 			header + ".const .align 4 .b32 c = 5;\n" + strings.TrimPrefix(kernel("ld.const.u32 %r4, [c]; st.global.u32 [%rd1], %r4;"), header),
-			Invalid, "read-only memory 'c'"},
+			ReadOnly, "read-only memory 'c'"},
 		{"non-coherent read of what the launch wrote",
 			kernel("st.global.u32 [%rd1], %r0; ld.global.nc.u32 %r1, [%rd1];"), kernel("ld.global.nc.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r1;"),
 			Race, "non-coherent read of 'buf' byte 0"},

@@ -50,10 +50,11 @@ func NewHostMemory() *Memory {
 
 // Mapping is memory of the caller that a program sees at an address.
 type Mapping struct {
-	Name    string // for messages
-	Address uint64
-	Data    []byte
-	Undef   bool // undefined until it is written
+	Name     string // for messages
+	Address  uint64
+	Data     []byte
+	Undef    bool // undefined until it is written
+	ReadOnly bool
 }
 
 // Map makes memory of the caller what the program sees at the addresses given, without a copy, in place of what was mapped before. Mappings may
@@ -61,7 +62,7 @@ type Mapping struct {
 func (m *Memory) Map(mappings []Mapping) error {
 	m.regions = slices.DeleteFunc(m.regions, func(r *region) bool { return r.mapped })
 	for _, p := range mappings {
-		m.regions = append(m.regions, &region{name: p.Name, space: spGlobal, base: p.Address, data: p.Data, mapped: true})
+		m.regions = append(m.regions, &region{name: p.Name, space: spGlobal, base: p.Address, data: p.Data, mapped: true, readonly: p.ReadOnly})
 		if p.Undef {
 			m.regions[len(m.regions)-1].undef = allUndef(len(p.Data))
 		}

@@ -140,7 +140,7 @@ func decodeIsspacep(d *decoder) {
 			inside := a-windowOf(sp) < windowSize
 			if sp == spGlobal || sp == spConst {
 				r := w.launch.mem.find(a)
-				inside = !inWindow(a) && (sp == spConst) == (r != nil && r.readonly && a-r.base < uint64(len(r.data)))
+				inside = !inWindow(a) && (sp == spConst) == (r != nil && r.readonly && !r.mapped && a-r.base < uint64(len(r.data)))
 			}
 			if inside {
 				v |= 1 << i

@@ -22,12 +22,13 @@ const (
 	Divergence                // lanes that must be converged are not
 	Trap                      // trap, or a failed assertion
 	Unsupported               // an instruction that the emulator does not know
-	Invalid                   // a misuse: bad launch, bad barrier count, write to constant memory
+	Invalid                   // a misuse: bad launch, bad barrier count
 	StepLimit                 // MaxSteps
+	ReadOnly                  // a write to memory that may only be read
 )
 
 var kindNames = [...]string{"out of bounds", "misaligned", "undefined", "race", "same-value race",
-	"in flight", "missing fence", "exited", "tensor memory", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit"}
+	"in flight", "missing fence", "exited", "tensor memory", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit", "read-only"}
 
 func (k Kind) String() string { return kindNames[k] }
 

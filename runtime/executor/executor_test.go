@@ -225,3 +225,17 @@ func TestCancel(t *testing.T) {
 		}
 	}
 }
+
+// TestReadOnly: a store to what may only be read is a fault that names it.
+func TestReadOnly(t *testing.T) {
+	for _, e := range engines {
+		memory := region("p", 4096, make([]byte, 4*16))
+		memory.ReadOnly = true
+		_, err := load(t, scatterText, executor.Options{Engine: e}).Launch(t.Context(), &executor.Launch{Kernel: "scatter", Grid: [3]int{1, 1, 1},
+			Params: [][]byte{word(4096), word(0)}, Memory: []executor.Region{memory}})
+		var f *executor.Fault
+		if !errors.As(err, &f) || f.Kind != "read-only" || f.Region != "p" {
+			t.Errorf("%s: %v", e, err)
+		}
+	}
+}

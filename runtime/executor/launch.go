@@ -12,13 +12,14 @@ import (
 	"tileiras/runtime/interp"
 )
 
-// Region is memory of the caller: Data, which the kernel sees at an address and may read and write until the launch has ended. The address may be
+// Region is memory of the caller: Data, which the kernel sees at an address and may read, and write if it is not read-only, until the launch has ended. The address may be
 // that of Go or C memory, or any other number that the kernel gets as a pointer.
 type Region struct {
-	Name    string // for messages
-	Address uint64
-	Data    []byte
-	Undef   bool // undefined until it is written, on the emulator
+	Name     string // for messages
+	Address  uint64
+	Data     []byte
+	Undef    bool // undefined until it is written, on the emulator
+	ReadOnly bool
 }
 
 // Launch is one grid of tile blocks.
@@ -73,7 +74,7 @@ func (p *Program) Launch(ctx context.Context, l *Launch) (*Report, error) {
 func (p *Program) interpret(ctx context.Context, k Kernel, l *Launch) (*Report, error) {
 	mappings := make([]interp.Mapping, len(l.Memory))
 	for i, r := range l.Memory {
-		mappings[i] = interp.Mapping{Name: r.Name, Address: r.Address, Data: r.Data}
+		mappings[i] = interp.Mapping{Name: r.Name, Address: r.Address, Data: r.Data, ReadOnly: r.ReadOnly}
 	}
 	if err := p.interpMemory.Map(mappings); err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func (p *Program) interpret(ctx context.Context, k Kernel, l *Launch) (*Report, 
 func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, error) {
 	mappings := make([]emu.Mapping, len(l.Memory))
 	for i, r := range l.Memory {
-		mappings[i] = emu.Mapping{Name: r.Name, Address: r.Address, Data: r.Data, Undef: r.Undef}
+		mappings[i] = emu.Mapping{Name: r.Name, Address: r.Address, Data: r.Data, Undef: r.Undef, ReadOnly: r.ReadOnly}
 	}
 	if err := p.emuMemory.Map(mappings); err != nil {
 		return nil, err

@@ -29,6 +29,15 @@ func (x *access) locate(m *machine, addr uint64, i int) (*allocation, int, error
 	return a, off, nil
 }
 
+// locateToWrite is locate for an access that writes.
+func (x *access) locateToWrite(m *machine, addr uint64, i int) (*allocation, int, error) {
+	a, off, err := x.locate(m, addr, i)
+	if err == nil && a.readOnly {
+		return nil, 0, addressed(addr, m.failAt(ReadOnly, x.shape, i, "store to read-only memory '%s'", a.name))
+	}
+	return a, off, err
+}
+
 // addressed adds the address to a report.
 func addressed(addr uint64, err error) error {
 	err.(*Report).Address = addr
@@ -55,7 +64,7 @@ func (x *access) write(m *machine, from *tile, i int, addr uint64, high bool) er
 	if f&undef != 0 && !m.opts.AnyUndefined {
 		return addressed(addr, m.failAt(UndefUse, x.shape, i, "the stored value is undefined"))
 	}
-	a, off, err := x.locate(m, addr, i)
+	a, off, err := x.locateToWrite(m, addr, i)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (x *access) update(m *machine, f atomicOp, arg *tile, i int, addr uint64) (
 	if arg.flag(i)&undef != 0 && !m.opts.AnyUndefined {
 		return 0, 0, m.failAt(UndefUse, x.shape, i, "the operand is undefined")
 	}
-	a, off, err := x.locate(m, addr, i)
+	a, off, err := x.locateToWrite(m, addr, i)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -68,7 +68,7 @@ func (x *access) readRun(m *machine, to []uint64, base uint64, off, step int64) 
 // writeRun writes elements, if it can; flagged tells that some of them have flags.
 func (x *access) writeRun(m *machine, from []uint64, base uint64, off, step int64, flagged bool) bool {
 	a, at, by, ok := x.span(m, len(from), base, off, step)
-	if !ok || flagged && !a.ignoreInexact {
+	if !ok || a.readOnly || flagged && !a.ignoreInexact {
 		return false
 	}
 	if x.format != nil && x.format.Bits() != x.format.StorageBits() {

@@ -28,6 +28,7 @@ type allocation struct {
 	data          []byte
 	flags         []uint8
 	mapped        bool // bytes of the caller
+	readOnly      bool // that may not be written
 	ignoreInexact bool // do not track inexact bytes
 }
 
@@ -53,9 +54,10 @@ func NewHostMemory() *Memory {
 
 // Mapping is memory of the caller that a program sees at an address.
 type Mapping struct {
-	Name    string // for messages
-	Address uint64
-	Data    []byte
+	Name     string // for messages
+	Address  uint64
+	Data     []byte
+	ReadOnly bool
 }
 
 // Map maps memory of the caller at the addresses given, without a copy, and unmaps what was mapped before. Mappings may not overlap each other or
@@ -63,7 +65,7 @@ type Mapping struct {
 func (mem *Memory) Map(mappings []Mapping) error {
 	mem.allocs = slices.DeleteFunc(mem.allocs, func(a *allocation) bool { return a.mapped })
 	for _, p := range mappings {
-		mem.allocs = append(mem.allocs, &allocation{name: p.Name, base: p.Address, data: p.Data, mapped: true, ignoreInexact: mem.ignoreInexact})
+		mem.allocs = append(mem.allocs, &allocation{name: p.Name, base: p.Address, data: p.Data, mapped: true, readOnly: p.ReadOnly, ignoreInexact: mem.ignoreInexact})
 	}
 	slices.SortStableFunc(mem.allocs, func(a, b *allocation) int { return cmp.Compare(a.base, b.base) })
 	mem.last = nil

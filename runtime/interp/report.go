@@ -25,12 +25,14 @@ const (
 	AssertFailed
 	// StepLimit: a tile block ran for too long.
 	StepLimit
+	// ReadOnly: a write to memory that may only be read.
+	ReadOnly
 	// Internal: the interpreter itself is wrong, or ran a module that does not verify.
 	Internal
 )
 
 var kindNames = [...]string{"undefined value", "out of bounds", "misaligned", "undefined behaviour", "inexact value",
-	"assertion failed", "step limit", "BUG"}
+	"assertion failed", "step limit", "read-only", "BUG"}
 
 func (k Kind) String() string { return kindNames[k] }
 

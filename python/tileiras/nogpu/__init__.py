@@ -13,11 +13,11 @@ import sys
 from typing import Any
 
 from tileiras.nogpu.config import Config, ConfigError, from_environment
-from tileiras.nogpu.faults import AssertionFailed, KernelFault, Misaligned, OutOfBounds, Race, UndefinedValue
+from tileiras.nogpu.faults import AssertionFailed, KernelFault, Misaligned, OutOfBounds, Race, ReadOnly, UndefinedValue
 from tileiras.nogpu.frontend import NotWithoutGPU
 from tileiras.nogpu.report import report
 
-__all__ = ["AssertionFailed", "Config", "ConfigError", "KernelFault", "Misaligned", "NotWithoutGPU", "OutOfBounds", "Race", "UndefinedValue", "enable"]
+__all__ = ["AssertionFailed", "Config", "ConfigError", "KernelFault", "Misaligned", "NotWithoutGPU", "OutOfBounds", "Race", "ReadOnly", "UndefinedValue", "enable"]
 
 _enabled: Config | None = None
 

@@ -15,6 +15,7 @@ class Array(NamedTuple):
     strides: tuple[int, ...]  # in bytes
     itemsize: int
     dtype: str
+    read_only: bool = False
 
     def byte_range(self) -> tuple[int, int]:
         """The address of the first byte of the elements, and that after the last; equal when there is none."""
@@ -96,7 +97,7 @@ def _iter_arrays(name: str, value: Any) -> Iterator[Array]:
         return
     if isinstance(value, NumpyArgument):
         a = value.array
-        yield Array(name, a.__array_interface__["data"][0], a.shape, a.strides, a.itemsize, str(a.dtype))
+        yield Array(name, a.__array_interface__["data"][0], a.shape, a.strides, a.itemsize, str(a.dtype), not a.flags.writeable)
     elif isinstance(value, (list, tuple)):
         for i, v in enumerate(value):
             yield from _iter_arrays(f"{name}[{i}]", v)
@@ -106,12 +107,12 @@ def _iter_arrays(name: str, value: Any) -> Iterator[Array]:
     elif (interface := getattr(value, "__cuda_array_interface__", None)) is not None:
         size = int(interface["typestr"][2:])
         shape = tuple(interface["shape"])
-        yield Array(name, interface["data"][0], shape, tuple(interface.get("strides") or _row_major(shape, size)), size, interface["typestr"])
+        yield Array(name, interface["data"][0], shape, tuple(interface.get("strides") or _row_major(shape, size)), size, interface["typestr"], bool(interface["data"][1]))
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for f in dataclasses.fields(value):
             yield from _iter_arrays(f"{name}.{f.name}", getattr(value, f.name))
     elif hasattr(value, "__dlpack__"):
-        yield from _iter_arrays(name, np.from_dlpack(value))
+        yield from _iter_arrays(name, NumpyArgument(np.from_dlpack(value)))
 
 
 def _row_major(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -122,17 +123,17 @@ def _row_major(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def disjoint_regions(found: Sequence[Array]) -> list[tuple[str, int, int]]:
-    """The bytes that arrays have, as regions that do not overlap: name, address, size, by address."""
-    out: list[tuple[str, int, int]] = []
-    for low, high, name in sorted((*a.byte_range(), a.name) for a in found):
+def disjoint_regions(found: Sequence[Array]) -> list[tuple[str, int, int, bool]]:
+    """The bytes that arrays have, as regions that do not overlap: name, address, size, whether all of its arrays may only be read; by address."""
+    out: list[tuple[str, int, int, bool]] = []
+    for low, high, name, read_only in sorted((*a.byte_range(), a.name, a.read_only) for a in found):
         if low == high:
             continue
         if out and low < out[-1][1] + out[-1][2]:
-            before, address, size = out[-1]
+            before, address, size, all_read_only = out[-1]
             if name not in before.split(" and "):
                 before = f"{before} and {name}"
-            out[-1] = (before, address, max(size, high - address))
+            out[-1] = (before, address, max(size, high - address), all_read_only and read_only)
         else:
-            out.append((name, low, high - low))
+            out.append((name, low, high - low, read_only))
     return out

@@ -62,6 +62,10 @@ class UndefinedValue(KernelFault):
     """A value that nobody defined reached memory or decided something: it may differ from run to run and from GPU to GPU."""
 
 
+class ReadOnly(KernelFault):
+    """A store to an array that may only be read."""
+
+
 class Misaligned(KernelFault):
     """An address that is no multiple of what it needs to be."""
 
@@ -72,7 +76,7 @@ class AssertionFailed(KernelFault, AssertionError):
 
 CLASSES: dict[str, type[KernelFault]] = {
     "out of bounds": OutOfBounds, "race": Race, "in flight": Race, "undefined": UndefinedValue, "undefined behaviour": UndefinedValue,
-    "misaligned": Misaligned, "assertion": AssertionFailed,
+    "read-only": ReadOnly, "misaligned": Misaligned, "assertion": AssertionFailed,
 }
 
 

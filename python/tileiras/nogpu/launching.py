@@ -59,6 +59,9 @@ def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[An
         reap_canceled()
     values = arrays.wrap_numpy(tuple(values)) if isinstance(values, (tuple, list)) else values
     found = arrays.array_arguments(parameter_names(kernel), values) if isinstance(values, tuple) else []
+    for a in found:
+        if any(stride < 0 for stride in a.strides):
+            raise ValueError(f"{a.name} has strides {a.strides}: cuTile takes no array with a negative one")
     memory = arrays.disjoint_regions(found)
     table = _library.regions(memory)
     lib = library()

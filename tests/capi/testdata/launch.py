@@ -20,7 +20,7 @@ part.restype, part.argtypes = ctypes.c_char_p, [H, ctypes.c_char_p]
 
 
 class Region(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_uint64), ("data", ctypes.c_void_p), ("size", ctypes.c_uint64)]
+    _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_uint64), ("data", ctypes.c_void_p), ("size", ctypes.c_uint64), ("read_only", ctypes.c_uint64)]
 
 
 def check(what, ok):

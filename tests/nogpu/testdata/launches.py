@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 
 import cuda.tile as ct
@@ -14,7 +15,7 @@ import numpy as np
 from cuda.tile import _cext
 from cuda.tile._load_libcuda import _cuGetProcAddress_v2
 
-from tileiras.nogpu import KernelFault, OutOfBounds
+from tileiras.nogpu import KernelFault, OutOfBounds, ReadOnly
 
 
 @ct.kernel
@@ -61,6 +62,60 @@ for dtype in (np.float16, np.float64, np.int8, np.uint32, np.int64, np.bool_):  
     np.testing.assert_array_equal(y, x.T)
     assert np.count_nonzero(out) == np.count_nonzero(y)
 
+
+# Memory that numpy may not write is read, but not written: not by a store, not by an atomic operation, and not where nothing could be stored at all.
+@ct.kernel
+def add_to(x, y, atomic: ct.Constant[bool]):
+    t = ct.load(x, (0,), (4,))
+    if atomic:
+        ct.atomic_add(y, ct.arange(4, dtype=ct.int32), t)
+    else:
+        ct.store(y, (0,), t)
+
+
+constant = np.frombuffer(bytes(16), np.int32)
+with tempfile.TemporaryDirectory() as folder:
+    np.save(folder + "/constant.npy", np.zeros(4, np.int32))
+    for read_only in (constant, np.load(folder + "/constant.npy", mmap_mode="r")):
+        ct.launch(0, (1,), add_to, (read_only, np.ones(4, np.int32), False))
+        for atomic in (False, True):
+            try:
+                ct.launch(0, (1,), add_to, (np.ones(4, np.int32), read_only, atomic))
+            except ReadOnly as fault:
+                assert "read-only memory 'y'" in str(fault) and fault.line == add_to._pyfunc.__code__.co_firstlineno + (4 if atomic else 6), fault
+            else:
+                raise AssertionError("memory that may only be read was written")
+            assert not read_only.any()
+both = np.zeros(8, np.int32)
+alias = both[4:]
+alias.flags.writeable = False
+ct.launch(0, (1,), add_to, (alias, both, False))  # one array, of which only one argument may be written
+
+try:
+    ct.launch(0, (1,), add_to, (np.ones(4, np.int32)[::-1], both, False))
+except ValueError as e:
+    assert str(e) == "x has strides (-4,): cuTile takes no array with a negative one", e
+else:
+    raise AssertionError("an array with a negative stride is taken")
+
+
+class OnlyDLPack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **asked):
+        return self.array.__dlpack__()
+
+
+try:
+    ct.launch(0, (1,), add_to, (OnlyDLPack(np.full(4, 7, np.int32)), both, False))
+except ValueError as e:
+    assert str(e) == "Input array is not on a CUDA device", e  # as the front end says it
+else:
+    raise AssertionError("an array of a CPU that is not numpy's is taken")
 
 # What the front end refuses stays its own error.
 

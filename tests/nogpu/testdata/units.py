@@ -31,8 +31,8 @@ for view in (base, base[1:3, 2:5], base[::-1, ::2], base.T, base[:0]):
 x, y = base[:2], base[1:]
 found = arrays.array_arguments(["x", "pair"], [arrays.NumpyArgument(x), (arrays.NumpyArgument(y), 3)])
 assert [a.name for a in found] == ["x", "pair[0]"]
-[(name, address, size)] = arrays.disjoint_regions(found)
-assert (name, address, size) == ("x and pair[0]", base.ctypes.data, base.nbytes)
+[(name, address, size, read_only)] = arrays.disjoint_regions(found)
+assert (name, address, size, read_only) == ("x and pair[0]", base.ctypes.data, base.nbytes, False)
 assert arrays.disjoint_regions(arrays.array_arguments(["e"], [arrays.NumpyArgument(base[:0])])) == []
 array, index = faults.locate_element(base.ctypes.data + 4 * 7, found)
 assert (array.name, index) == ("x", (1, 1))

@@ -227,7 +227,7 @@ func (w *warp) raisedClock(k *sparseClock, lane int, from, to visibility) *spars
 		return nil
 	}
 	r := &sparseClock{}
-	for _, e := range k.entries {
+	for _, e := range k.flatten() {
 		if e.key>>idBits != uint32(from) {
 			continue
 		}

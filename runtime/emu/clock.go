@@ -1,5 +1,7 @@
 package emu
 
+import "slices"
+
 // Happens-before by vector clocks (FastTrack: Flanagan and Freund, PLDI 2009), one clock a warp rather than a thread.
 //
 // A warp counts epochs: 1, 2, 3, ... An access is stamped (warp, lane, epoch). The clock of a warp has a
@@ -26,6 +28,7 @@ type clockState struct {
 	unfencedClocks [32]byScope      // read by strong accesses, acquired by the next fence
 	hasFenceState  bool             // some fencedClocks or unfencedClocks is set
 	lastAcquired   [32]acquired
+	lastDense      *sparseClock // the dense part of the last snapshot of a lane
 }
 
 func (c *clockState) start(ids int, v visibility) {
@@ -58,15 +61,24 @@ func (w *warp) happenedBefore(lane int, r accessStamp) bool {
 // laneSnapshot is the clock of a lane, its own accesses included. The caller ends the epoch, so that
 // later accesses are not covered.
 func (w *warp) laneSnapshot(lane int) *sparseClock {
-	k := w.denseClock(w.syncEpoch - 1)
-	k.raiseLane(w.id, lane, w.epoch)
+	before, dense := joinClocks(w.sparse, w.laneClocks[lane]), w.denseClock(w.syncEpoch-1)
+	if before == nil || before.flat() && len(before.entries) <= eagerEntries || !w.launch.joins.wait() {
+		dense.raiseLane(w.id, lane, w.epoch)
+		w.addCompletions(dense, lane, happened)
+		return joinClocks(before, dense)
+	}
+	if w.lastDense != nil && slices.Equal(w.lastDense.entries, dense.entries) { // lanes that release one after the other share it
+		dense = w.lastDense
+	}
+	w.lastDense = dense
+	k := &sparseClock{thread: threadEpoch{w.id, w.epoch, int32(lane)}}
 	w.addCompletions(k, lane, happened)
-	return joinClocks(joinClocks(w.sparse, w.laneClocks[lane]), k)
+	return k.with(&w.launch.joins, before, dense)
 }
 
 // denseClock is the dense clock, with an epoch for the accesses of the warp itself.
 func (w *warp) denseClock(own uint32) *sparseClock {
-	k := &sparseClock{make([]clockEntry, 0, w.idsPerCTA+1)}
+	k := &sparseClock{entries: make([]clockEntry, 0, w.idsPerCTA+1)}
 	for i, e := range w.dense {
 		if i == w.idx {
 			e = own
@@ -123,6 +135,10 @@ func (w *warp) joinLane(lane int, k *sparseClock) {
 // joinWarp joins k into the clock of the warp.
 func (w *warp) joinWarp(k *sparseClock) {
 	if k == nil {
+		return
+	}
+	if !k.flat() { // what it knows of this CTA stays in it
+		w.sparse = joinClocks(w.sparse, k)
 		return
 	}
 	outside := false

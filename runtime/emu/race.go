@@ -154,7 +154,7 @@ func (w *warp) recordRead(r *region, off, n, lane int, s strength) {
 	for i := range cells {
 		c := &cells[i]
 		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch { // else: the same thread wrote it
-			if !w.happenedBefore(lane, c.lastWrite) && !w.morallyStrong(c.lastWrite, s) {
+			if !w.morallyStrong(c.lastWrite, s) && !w.happenedBefore(lane, c.lastWrite) {
 				w.race(r, off+i*n/len(cells), lane, "read", "write", c.lastWrite, c.writePC, Race)
 			}
 		}
@@ -255,7 +255,7 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 	for i := range cells {
 		c := &cells[i]
 		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch {
-			if !w.happenedBefore(lane, c.lastWrite) && !w.morallyStrong(c.lastWrite, s) {
+			if !w.morallyStrong(c.lastWrite, s) && !w.happenedBefore(lane, c.lastWrite) {
 				k := Race
 				if same {
 					k = SameValueRace
@@ -280,13 +280,13 @@ func (w *warp) checkReaders(r *region, off, lane int, s strength, c *shadowCell,
 		k = SameValueRace
 	}
 	if c.reads&stampList == 0 {
-		if !w.happenedBefore(lane, c.reads) && !w.morallyStrong(c.reads, s) {
+		if !w.morallyStrong(c.reads, s) && !w.happenedBefore(lane, c.reads) {
 			w.race(r, off, lane, "write", "read", c.reads, c.readPC, k)
 		}
 		return
 	}
 	for _, x := range *r.shadow.list(c.reads) {
-		if !w.happenedBefore(lane, x.stamp) && !w.morallyStrong(x.stamp, s) {
+		if !w.morallyStrong(x.stamp, s) && !w.happenedBefore(lane, x.stamp) {
 			w.race(r, off, lane, "write", "read", x.stamp, x.pc, k)
 		}
 	}

@@ -81,13 +81,19 @@ func (w *warp) publish(lane int, key syncAddr, o order, rmw bool) {
 		p = &published{clocks: map[domain]*sparseClock{}}
 		l.released[key] = p
 	}
+	last := w.lastAcquired[lane]
+	knows := o.release && last.from == p && last.version == p.version // what was published to domains of the scope of that acquire
 	p.scope, p.cta = o.s, w.cta.index
 	p.version++
 	for s, k := range clocks {
-		if k != nil {
-			d := l.domainOf(strength(s), w.cta.index)
-			p.clocks[d] = joinClocks(p.clocks[d], k)
+		if k == nil {
+			continue
 		}
+		d := l.domainOf(strength(s), w.cta.index)
+		if !knows || strength(s) > min(o.s, last.scope) {
+			k = joinClocks(p.clocks[d], k)
+		}
+		p.clocks[d] = k
 	}
 }
 

@@ -23,6 +23,7 @@ type launch struct {
 	params       *region
 	globals      map[*variable]*region
 	released     map[syncAddr]*published
+	joins        joinCosts
 	mbarriers    map[syncAddr]*mbarrier
 	agents       []*mbarAgent
 	tcgen        tcgenScratch

@@ -74,6 +74,10 @@ func TestSparseClocks(t *testing.T) {
 		}
 		check("a joined clock", a, am)
 		check("the other joined clock", b, bm)
+		lane, epoch := uint32(r.IntN(32)), uint32(r.IntN(5))
+		far := (&sparseClock{thread: threadEpoch{1<<idBits - 1, epoch, int32(lane)}}).with(&joinCosts{}, a, (&sparseClock{}).with(&joinCosts{}, b, nil))
+		joined[[2]uint32{1<<idBits - 1, lane}] = max(joined[[2]uint32{1<<idBits - 1, lane}], epoch)
+		check("a clock beyond others", far, joined)
 	}
 	if joinClocks(nil, nil) != nil {
 		t.Error("the join of empty clocks is not empty")
@@ -83,16 +87,47 @@ func TestSparseClocks(t *testing.T) {
 // TestClocksOfManyThreads: what single lanes release takes an entry for each warp, and a join that adds nothing makes no clock.
 func TestClocksOfManyThreads(t *testing.T) {
 	var all *sparseClock
-	for thread := range uint32(4096) {
+	for thread := range uint32(2048) {
 		k := &sparseClock{}
 		k.raiseLane(thread>>5, int(thread&31), 7)
 		all = joinClocks(all, k)
 	}
-	if n := len(all.entries); n != 128 {
-		t.Errorf("the clock of 128 warps has %d entries", n)
+	if n := len(all.entries); n != 64 {
+		t.Errorf("the clock of 64 warps has %d entries", n)
 	}
-	later := joinClocks(all, &sparseClock{[]clockEntry{{key: 500, all: 1}}})
+	later := joinClocks(all, &sparseClock{entries: []clockEntry{{key: 500, all: 1}}})
 	if joinClocks(all, later) != later || joinClocks(later, all) != later {
 		t.Error("a clock that includes another one is not their join")
+	}
+}
+
+// TestChainOfClocks: threads that release one after the other make a clock each, in which nothing is looked up before somebody asks for it. If that is
+// asked for each time, joins wait no longer.
+func TestChainOfClocks(t *testing.T) {
+	const warps = 256
+	costs := &joinCosts{}
+	var last *sparseClock
+	for n := range uint32(warps << 10) {
+		last = (&sparseClock{thread: threadEpoch{n >> 10, n&1023 + 1, int32(n >> 5 & 31)}}).with(costs, last, nil)
+	}
+	for id := range uint32(warps) {
+		e := last.entry(id)
+		for lane := range 32 {
+			if e == nil || e.all != 0 || e.of(lane) != uint32(32*lane+32) {
+				t.Fatalf("warp %d has %v", id, e)
+			}
+		}
+	}
+	if !last.flat() || last.entry(warps) != nil {
+		t.Error("the flat clock is not what it was made of")
+	}
+	first := &sparseClock{thread: threadEpoch{1000, 1, 0}}
+	for costs.wait() {
+		if costs.waiting > 1<<20 {
+			t.Fatal("joins wait though each is looked into at once")
+		}
+		joinClocks(last, first.with(costs, last, nil)).entry(1)
+		first = &sparseClock{thread: threadEpoch{1000, 1, 0}}
+		last = joinClocks(last, first.with(costs, last, nil))
 	}
 }

@@ -2,7 +2,9 @@ package emu
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -154,6 +156,47 @@ END:`
 	for _, s := range Schedules {
 		if _, err := runText(t, kernel(body), 1, make([]byte, 256), Options{Schedule: s, Grid: [3]int{40, 1, 1}, MaxSteps: 1 << 26}); err != nil {
 			t.Fatalf("%v: %v", s, err)
+		}
+	}
+}
+
+// TestLastThreadReadsWhatAllWrote: each lane of 300 blocks stores, and counts itself by an atomic operation that releases and acquires; the last one sums
+// what all have stored. If one lane counts itself relaxed, what it has stored is a race.
+func TestLastThreadReadsWhatAllWrote(t *testing.T) {
+	const blocks, threads = 300, 32 * 300
+	body := func(count string) string {
+		return `
+	mov.u32 %r2, %ctaid.x;
+	shl.b32 %r3, %r2, 5;
+	add.u32 %r3, %r3, %r0;
+	mul.wide.u32 %rd3, %r3, 4;
+	add.s64 %rd3, %rd3, %rd0;
+	st.global.u32 [%rd3+8], %r3;
+	` + count + `
+	setp.ne.u32 %p1, %r4, ` + strconv.Itoa(threads-1) + `;
+	@%p1 bra END;
+	mov.u32 %r5, 0; mov.u32 %r6, 0; mov.u64 %rd4, %rd0;
+SUM:
+	ld.global.u32 %r7, [%rd4+8];
+	add.u32 %r6, %r6, %r7;
+	add.s64 %rd4, %rd4, 4;
+	add.u32 %r5, %r5, 1;
+	setp.lt.u32 %p2, %r5, ` + strconv.Itoa(threads) + `;
+	@%p2 bra SUM;
+	st.global.u32 [%rd0+4], %r6;
+END:`
+	}
+	for _, s := range Schedules {
+		o := Options{Schedule: s, Grid: [3]int{blocks, 1, 1}}
+		out, err := runText(t, kernel(body("atom.acq_rel.gpu.global.add.u32 %r4, [%rd0], 1;")), 32, make([]byte, 8+4*threads), o)
+		if err != nil || readBytes(out, 4, 4) != threads*(threads-1)/2 {
+			t.Fatalf("%v: %v, the sum is %d", s, err, readBytes(out, 4, 4))
+		}
+		one := "setp.eq.u32 %p3, %r3, 1029; @%p3 atom.relaxed.gpu.global.add.u32 %r4, [%rd0], 1; @!%p3 atom.acq_rel.gpu.global.add.u32 %r4, [%rd0], 1;"
+		_, err = runText(t, kernel(body(one)), 32, make([]byte, 8+4*threads), o)
+		var r *Report
+		if !errors.As(err, &r) || r.Kind != Race || !strings.Contains(r.Msg, "read of 'buf' byte 4124 is not ordered after the write by warp 0 lane 5 of CTA (32,0,0)") {
+			t.Errorf("%v: a lane that does not release: %v", s, err)
 		}
 	}
 }

@@ -86,6 +86,7 @@ func TestWhereNoBoxesFit(t *testing.T) {
 		{"neighbours in memory are not neighbours there", Strided([]int{64, 64}, []int{1, 0}), 0, 2},
 		{"rows of less than 16 bytes", Strided([]int{64, 4}, []int{1, 0}), 1, 2},
 		{"rows in another order", mustMem([]int{16, 32}, []uint64{1, 2, 4, 8, 16, 32, 64 | 8, 128 | 16, 256 | 32}, 0, 0), 1, 2},
+		{"fewer rows than the swizzle has, so that it depends on where the buffer lies", Swizzled([]int{4, 64}, []int{1, 0}, 2, 128), 1, 2},
 		{"seventeen boxes and more", Strided([]int{32, 512}, []int{1, 0}), 1, 1},
 	} {
 		if b, ok := c.m.Boxes(c.fast, c.bytes); ok {

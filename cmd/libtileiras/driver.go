@@ -53,11 +53,7 @@ func tileiras_image(source C.tileiras_data, size C.size_t, o C.tileiras_handle) 
 		return handle(wrong)
 	}
 	opts = opts.copy()
-	level := 3
-	if opts.o.Opt > 0 {
-		level = int(opts.o.Opt) - 1
-	}
-	lines := fmt.Sprintf("gpu=%s\nopt=%d\nname=%s\n", opts.o.GPU, level, strings.ReplaceAll(opts.o.Name, "\n", " "))
+	lines := fmt.Sprintf("gpu=%s\nopt=%d\nname=%s\n", opts.o.GPU, opts.code().Opt, strings.ReplaceAll(opts.o.Name, "\n", " "))
 	out := []byte(imageMagic)
 	out = binary.LittleEndian.AppendUint64(out, uint64(32+len(lines)+int(size)))
 	out = binary.LittleEndian.AppendUint64(out, uint64(len(lines)))

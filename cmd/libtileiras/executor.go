@@ -54,9 +54,7 @@ func load(ctx context.Context, source []byte, opts *options) *program {
 	opts.mu.Lock()
 	run := opts.run
 	run.Name, run.GPU = opts.o.Name, opts.o.GPU
-	if run.Opt = 3; opts.o.Opt > 0 {
-		run.Opt = int(opts.o.Opt) - 1
-	}
+	run.Code = opts.code()
 	opts.mu.Unlock()
 	if run.Name == "" {
 		run.Name = "input"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tileiras"
+	"tileiras/internal/driver"
 )
 
 // ofGoAlone are the fields that show what happens inside, or change what is read: programs that compile kernels want none of them.
@@ -53,6 +54,33 @@ func TestRefusedValuesChangeNothing(t *testing.T) {
 		}
 		if now := []any{o.o, o.run}; !reflect.DeepEqual(was, now) {
 			t.Errorf("%s is another one after it refused a value", name)
+		}
+	}
+}
+
+// TestTheEmulatorRunsTheCodeThatIsAskedFor: options of the code are those of programs that run on this machine, too, but for the launch convention
+// and for lines, which they have always.
+func TestTheEmulatorRunsTheCodeThatIsAskedFor(t *testing.T) {
+	all := reflect.TypeFor[driver.Code]()
+	for i := range all.NumField() {
+		name := all.Field(i).Name
+		if slices.Contains([]string{"ABI", "LineInfo", "Debug"}, name) {
+			continue
+		}
+		var o options
+		before := reflect.ValueOf(o.code()).Field(i).Interface()
+		switch f := reflect.ValueOf(&o.o).Elem().FieldByName(name); f.Kind() {
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.String:
+			f.SetString("8.4")
+		case reflect.Int:
+			f.SetInt(2)
+		default:
+			f.SetUint(2)
+		}
+		if reflect.ValueOf(o.code()).Field(i).Interface() == before {
+			t.Errorf("the emulator runs code without the %s that was asked for", name)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tileiras"
+	"tileiras/internal/driver"
 	"tileiras/runtime/executor"
 )
 
@@ -113,6 +114,15 @@ var setters = map[string]func(o *tileiras.Options, value string) bool{
 		o.MemoryLimit = n
 		return err == nil
 	},
+}
+
+// code is what the options ask of the code that the emulator runs.
+func (o *options) code() driver.Code {
+	c := driver.Code{Opt: 3, Roles: driver.Roles(o.o.Roles), MaxPTX: o.o.MaxPTX, TF32: driver.TF32(o.o.TF32), TMA: o.o.TMA, SlicesK: o.o.SlicesK, MaxShared: o.o.MaxShared}
+	if o.o.Opt > 0 {
+		c.Opt = int(o.o.Opt) - 1
+	}
+	return c
 }
 
 func flag(b *bool, value string) bool {

@@ -25,10 +25,10 @@ const (
 
 // Options say how a program is compiled, run and checked.
 type Options struct {
-	Name   string // of the source, in messages; "" is "kernel"
-	Engine Engine // "" is Interpreter
-	GPU    string // "sm_90", to compile for; "" is sm_80
-	Opt    int    // optimization level of the compiler, 0 to 3
+	Name   string      // of the source, in messages; "" is "kernel"
+	Engine Engine      // "" is Interpreter
+	GPU    string      // "sm_90", to compile for; "" is sm_80
+	Code   driver.Code // what is asked of the code that the emulator runs; source lines it has always
 	Checks Checks
 	// ZeroPadding loads zeros where a program names no padding, instead of undefined values, on the interpreter; the emulator loads what the compiled
 	// code pads with.
@@ -142,8 +142,8 @@ func (o *Options) check() error {
 	if o.GPU == "" {
 		o.GPU = "sm_80"
 	}
-	if o.Opt < 0 || o.Opt > 3 {
-		return fmt.Errorf("optimization level %d: it is 0 to 3", o.Opt)
+	if o.Code.Opt < 0 || o.Code.Opt > 3 {
+		return fmt.Errorf("optimization level %d: it is 0 to 3", o.Code.Opt)
 	}
 	return nil
 }
@@ -158,8 +158,9 @@ func (p *Program) compile(ctx context.Context, source []byte) error {
 		}
 		return p.parsePTX(text)
 	}
-	res, err := driver.Compile(ctx, p.opts.Name, source, driver.Options{GPU: p.opts.GPU, Code: driver.Code{Opt: p.opts.Opt, LineInfo: true}, Emit: driver.EmitPTX,
-		ReproducerDir: p.opts.ReproducerDir})
+	code := p.opts.Code
+	code.LineInfo = true
+	res, err := driver.Compile(ctx, p.opts.Name, source, driver.Options{GPU: p.opts.GPU, Code: code, Emit: driver.EmitPTX, ReproducerDir: p.opts.ReproducerDir})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@
     pytest -p tileiras.nogpu ...                 runs tests
 
 Settings are environment variables or options: TILEIRAS_GPU, TILEIRAS_ENGINE, TILEIRAS_CHECKS, TILEIRAS_UNDEFINED, TILEIRAS_WORKERS,
-TILEIRAS_TUNING (config.py). What a kernel does wrong is raised as a KernelFault where it was launched.
+TILEIRAS_TUNING, TILEIRAS_TMA, TILEIRAS_ROLES (config.py). What a kernel does wrong is raised as a KernelFault where it was launched.
 """
 from __future__ import annotations
 

@@ -28,6 +28,8 @@ def main() -> int:
     parser.add_argument("--undefined", choices=["error", "zero"], help="what loads without padding give outside an array (TILEIRAS_UNDEFINED)")
     parser.add_argument("--workers", help="tile blocks at once; one a core if not given (TILEIRAS_WORKERS)")
     parser.add_argument("--tuning", choices=["all", "first"], help="which configurations autotuning runs: all, or until the first that runs (TILEIRAS_TUNING)")
+    parser.add_argument("--tma", choices=["on", "off"], help="whether the emulator's code copies by tensor maps (TILEIRAS_TMA)")
+    parser.add_argument("--roles", choices=["auto", "on", "off"], help="whether it has warps of their own for copies (TILEIRAS_ROLES)")
     parser.add_argument("--quiet", "-q", action="store_true", help="no report at the end")
     parser.add_argument("-m", dest="module", action="store_true", help="program is the name of a module")
     parser.add_argument("program")

@@ -20,6 +20,8 @@ class Config:
     undefined: str = "error"    # or "zero": loads without padding from outside an array
     workers: int = 0            # tile blocks at once; 0 is one a core
     tuning: str = "all"         # configurations that autotuning runs, or "first": until one runs
+    tma: str = "off"            # or "on": the emulator's code copies by tensor maps, as that of tileiras --tma
+    roles: str = "auto"         # or "on", "off": warps of their own for copies, as of tileiras --roles
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"sm_\d+[af]?", self.gpu):
@@ -30,6 +32,10 @@ class Config:
             raise ConfigError(f"TILEIRAS_UNDEFINED is {self.undefined!r}: it must be error or zero")
         if self.tuning not in ("all", "first"):
             raise ConfigError(f"TILEIRAS_TUNING is {self.tuning!r}: it must be all or first")
+        if self.tma not in ("on", "off"):
+            raise ConfigError(f"TILEIRAS_TMA is {self.tma!r}: it must be on or off")
+        if self.roles not in ("auto", "on", "off"):
+            raise ConfigError(f"TILEIRAS_ROLES is {self.roles!r}: it must be auto, on or off")
         known = {"all", "none", "races", "undefined", "alignment"}
         if not set(self.checks.split(",")) <= known:
             raise ConfigError(f"TILEIRAS_CHECKS is {self.checks!r}: it must be all, none, or some of races, undefined, alignment with commas between")
@@ -41,7 +47,8 @@ class Config:
 
     def describe(self) -> str:
         engine = {"interp": "the interpreter", "emu": "the emulator"}[self.engine]
-        return f"{engine}, as {self.gpu}, checks {self.checks}, undefined {self.undefined}"
+        code = "".join(f", {name} {value}" for name, value, usual in [("tma", self.tma, "off"), ("roles", self.roles, "auto")] if value != usual)
+        return f"{engine}, as {self.gpu}, checks {self.checks}, undefined {self.undefined}{code}"
 
 
 def from_environment(environment: Mapping[str, str] = os.environ, **given: str | None) -> Config:

@@ -28,7 +28,8 @@ def install(config: Config) -> None:
     """Makes cuTile Python compile and run on this machine. It must be called before cuda.tile is imported."""
     lib = library()
     workers = config.workers or os.cpu_count() or 1
-    options = lib.options(gpu=config.gpu, engine=config.engine, checks=config.checks, undefined=config.undefined, equal_stores=1, workers=workers)
+    options = lib.options(gpu=config.gpu, engine=config.engine, checks=config.checks, undefined=config.undefined, equal_stores=1, workers=workers,
+                          tma=int(config.tma == "on"), roles=config.roles)
     address = ctypes.c_void_p(lib.c.tileiras_driver(options))
     lib.free(options)
     # cuda.tile asks this module of its own for cuGetProcAddress, and that for all else.

@@ -258,6 +258,9 @@ func floatToFloat(f *fn, op *ir.Op) {
 	x, elem := f.source(op), elemOf(op.Result(0))
 	from, to := x.elem.(*ir.FloatType).Format, elem.(*ir.FloatType).Format
 	rounding := conversionRounding[ir.Cast[tileaa.Ftof](op).Rounding()]
+	if to.Holds(from) {
+		rounding = ".rn" // exact, so any rounding will do, and PTX has this one for all formats
+	}
 	if from == float.F32 && to == float.TF32 {
 		if t := f.tf32Factor(op, x, rounding); t != nil {
 			f.set(op, t)

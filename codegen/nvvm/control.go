@@ -266,9 +266,7 @@ func (c *countedLoop) land(vals []*tile) []*tile {
 			vals[i] = c.tensorProductOf(d).sum(c.inits[i])
 			continue
 		}
-		x := vals[i]
-		vals[i] = c.newTile(x.elem, x.len())
-		copy(vals[i].regs, c.waitProducts(c.all(x)))
+		vals[i] = c.landed(vals[i])
 	}
 	return vals
 }

@@ -208,6 +208,11 @@ func (f *fn) waitProducts(regs []reg) []reg {
 	return f.op("wgmma.wait_group"+registersOf(regs), append(slices.Clone(regs), i32(0))...)
 }
 
+// landed is a tile of sums of warpgroups when all products in flight have ended. Nothing takes its words apart before that.
+func (f *fn) landed(t *tile) *tile {
+	return f.carried(t.elem, t.len(), f.waitProducts(f.carrier(t)))
+}
+
 // warpgroupOperand is a factor of a product of warpgroups or the tensor unit: fragments in registers, a buffer in shared memory, or columns
 // of tensor memory.
 type warpgroupOperand struct {

@@ -142,7 +142,7 @@ func (p *tensorProduct) part(regs []int) *tile {
 // them.
 func dotLand(f *fn, op *ir.Op) {
 	if d, ok := ir.DefinedBy[tileaa.Dot](op.Operand(0)); ok && d.Atom().Atom.ByWarpgroup() {
-		f.set(op, f.tileOf(elemOf(op.Result(0)), f.waitProducts(f.all(f.tileFor(op.Operand(0))))...))
+		f.set(op, f.landed(f.tileFor(op.Operand(0))))
 		return
 	}
 	p := f.sumsOf(op)

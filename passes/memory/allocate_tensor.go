@@ -153,12 +153,14 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 	return n
 }
 
-// placeScales gives the scales of products columns in which they stay until the next ones come.
-func (o *OccupiedColumns) placeScales(s *pass.State, products []tileaa.Dot) {
-	for _, d := range products {
-		if tileaa.IsScaled(d.Op) {
-			n := tileaa.ScaleColumnsOf(d.LhsScale()) + tileaa.ScaleColumnsOf(d.RhsScale())
-			d.SetScaleColumn(s.Ctx, o.Place(d.Op.Block(), TensorRegion{0, int64(atom.WholeColumns(int(n))), AllLanes}).From)
+// placeScales gives the scales of products columns in which they stay until the next ones come. Those that sum into one region have scales of their own.
+func (o *OccupiedColumns) placeScales(s *pass.State, sums []tileaa.Dot) {
+	for _, last := range sums {
+		for _, d := range tileaa.SumOf(last) {
+			if tileaa.IsScaled(d.Op) {
+				n := tileaa.ScaleColumnsOf(d.LhsScale()) + tileaa.ScaleColumnsOf(d.RhsScale())
+				d.SetScaleColumn(s.Ctx, o.Place(d.Op.Block(), TensorRegion{0, int64(atom.WholeColumns(int(n))), AllLanes}).From)
+			}
 		}
 	}
 }

@@ -448,17 +448,18 @@ func landing(d tileaa.Dot, body *ir.Block) *ir.Op {
 	return u.Owner()
 }
 
-// rewrite makes a stage fill and read the slot at a position of its rings.
+// rewrite makes a stage fill and read the slot at a position of its rings. All its copies begin where its last one did: a commit is for those
+// since the one before, which may be another stage's.
 func (st *stage) rewrite(b *ir.Builder, plan *tileaa.PlanAttr, position, phase *ir.Value) {
-	b.Before(st.copies[0].Op)
-	tileaa.NewProducerAcquire(b, st.pipeline, position, phase)
+	fill := ir.NewBuilder(b.Ctx).After(st.copies[len(st.copies)-1].Op)
+	fill.Loc = st.copies[0].Op.Loc()
+	tileaa.NewProducerAcquire(fill, st.pipeline, position, phase)
 	for i, c := range st.copies {
-		b.Before(c.Op)
-		b.Loc = c.Op.Loc()
-		slot := tileaa.NewRingSlot(b, c.Buffer().Type(), st.rings[i], position, 0).Result()
-		copyLike(b, c, c.Block(), slot, &tileaa.LayoutAttr{Layout: c.Layout().Layout.OfWarps(plan.Producers)}, nil, c.When())
+		b.Loc, fill.Loc = c.Op.Loc(), c.Op.Loc()
+		slot := tileaa.NewRingSlot(fill, c.Buffer().Type(), st.rings[i], position, 0).Result()
+		copyLike(fill, c, c.Block(), slot, &tileaa.LayoutAttr{Layout: c.Layout().Layout.OfWarps(plan.Producers)}, nil, c.When())
 		if i == len(st.copies)-1 {
-			tileaa.NewProducerCommit(b, st.pipeline, position)
+			tileaa.NewProducerCommit(fill, st.pipeline, position)
 		}
 		b.AtStart(c.Op.Block())
 		read := tileaa.NewRingSlot(b, c.Buffer().Type(), st.rings[i], position, 0).Result()

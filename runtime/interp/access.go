@@ -62,7 +62,7 @@ func (x *access) read(m *machine, to *tile, i int, addr uint64, high bool) error
 func (x *access) write(m *machine, from *tile, i int, addr uint64, high bool) error {
 	f := from.flag(i)
 	if f&undef != 0 && !m.opts.AnyUndefined {
-		return addressed(addr, m.failAt(UndefUse, x.shape, i, "the stored value is undefined"))
+		return addressed(addr, m.undefAt(x.shape, i, "the stored value"))
 	}
 	a, off, err := x.locateToWrite(m, addr, i)
 	if err != nil {

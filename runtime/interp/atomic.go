@@ -72,7 +72,7 @@ func (mem *Memory) sumIsExact(addr uint64, f *float.Format, old, arg, sum uint64
 // update replaces the value at an address by what f makes of it and element i of a tile, and returns the old value.
 func (x *access) update(m *machine, f atomicOp, arg *tile, i int, addr uint64) (old uint64, flags uint8, err error) {
 	if arg.flag(i)&undef != 0 && !m.opts.AnyUndefined {
-		return 0, 0, m.failAt(UndefUse, x.shape, i, "the operand is undefined")
+		return 0, 0, m.undefAt(x.shape, i, "the operand")
 	}
 	a, off, err := x.locateToWrite(m, addr, i)
 	if err != nil {

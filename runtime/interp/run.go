@@ -59,6 +59,7 @@ type machine struct {
 	ignoreInexact bool          // do not track inexact elements
 	lanes         int           // of the combine region at work; 0 outside
 	locals        []*allocation // of alloca in the open blocks
+	causes        map[*ir.Op]cause
 }
 
 // Run launches an entry. Each argument is an address or the bits of a scalar, in the order of the entry's parameters.
@@ -286,7 +287,7 @@ func (m *machine) checkDefined(t *tile, what string) error {
 func (m *machine) checkFlag(f uint8, shape []int64, i int, what string) error {
 	switch {
 	case f&undef != 0 && !m.opts.AnyUndefined:
-		return m.failAt(UndefUse, shape, i, "%s is undefined", what)
+		return m.undefAt(shape, i, what)
 	case f&inexact != 0 && m.opts.Strict:
 		return m.failAt(InexactUse, shape, i, "%s depends on how floats were rounded or summed", what)
 	}

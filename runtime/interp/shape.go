@@ -187,9 +187,10 @@ func extract(c *compiler, op *ir.Op) (action, error) {
 		if err != nil {
 			return 0, err
 		}
-		if ok {
+		if m.noteCause(nil); ok {
 			copyBox(out, rowMajor(typ.Shape), in, b, typ.Shape)
 		} else {
+			m.noteCause(func() string { return "whose slice does not exist" })
 			out.markAll(undef)
 		}
 		m.vals[res] = out

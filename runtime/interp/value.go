@@ -105,6 +105,7 @@ func widthOf(v *ir.Value) int {
 type tensorView struct {
 	typ            *cudatile.TensorViewType
 	base           uint64
+	argument       int // of the entry, from which the base comes; -1: none
 	shape, strides []int64
 }
 

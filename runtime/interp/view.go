@@ -14,13 +14,13 @@ func makeTensorView(c *compiler, op *ir.Op) (action, error) {
 	v := ir.Cast[cudatile.MakeTensorView](op)
 	base, res := c.slot(v.Base()), c.slot(v.Result())
 	shape, strides := c.slotsOf(v.DynamicShape()), c.slotsOf(v.DynamicStrides())
-	typ := v.Result().Type().(*cudatile.TensorViewType)
+	typ, argument := v.Result().Type().(*cudatile.TensorViewType), argumentOf(v.Base())
 	return func(m *machine) (signal, error) {
 		p := m.tile(base)
 		if err := m.checkDefined(p, "the base address"); err != nil {
 			return 0, err
 		}
-		v := &tensorView{typ: typ, base: p.bits[0]}
+		v := &tensorView{typ: typ, base: p.bits[0], argument: argument}
 		var err error
 		if v.shape, err = m.fill(typ.Shape, shape, "an extent"); err != nil {
 			return 0, err
@@ -214,7 +214,7 @@ func (a *viewAccess) footprint(m *machine) (*footprint, error) {
 func (a *viewAccess) writeFootprint(m *machine) (*footprint, error) {
 	w, err := a.footprint(m)
 	if err == nil && w.outside {
-		err = m.fail(Undefined, "the index lies outside the index space %v of the view", m.vals[a.view].(*tileView).indexSpace())
+		err = m.fail(Undefined, "the %s", m.outsideIndex(m.vals[a.view].(*tileView), a.indices).text(m.mem))
 	}
 	return w, err
 }
@@ -266,7 +266,10 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 		}
 		out := newTile(typ, int(typ.NumElements()))
 		m.vals[res] = out
+		m.noteCause(nil)
 		if w.outside {
+			index := m.outsideIndex(m.vals[a.view].(*tileView), a.indices)
+			m.noteCause(func() string { return "whose " + index.text(m.mem) })
 			for i := range out.bits {
 				if m.markUnpadded(out, i); m.opts.ZeroPadding && padded {
 					out.bits[i] = pad

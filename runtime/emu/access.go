@@ -110,6 +110,9 @@ func (d *decoder) address(a *arg, op *memOp) {
 		}
 		op.wide = t.width() == 64
 		d.in.src = append(d.in.src, slot)
+		if op.space == spGlobal || op.space == spGeneric {
+			d.in.address, d.in.addressAdd = len(d.in.src), op.add
+		}
 		return
 	}
 	v := d.st.scope.variable(a.base.name)
@@ -189,7 +192,7 @@ func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region,
 			}
 		}
 		if r == nil || addr < r.base || addr-r.base+uint64(n) > uint64(len(r.data)) {
-			w.fail(OutOfBounds, 1<<lane, addr, "%d-byte %s at %#x: %s", n, what, addr, w.launch.mem.describe(addr, n))
+			w.fail(OutOfBounds, 1<<lane, addr, "%d-byte %s at %#x: %s%s", n, what, addr, w.launch.mem.describe(addr, n), w.describeWidening(addr, lane))
 		}
 		at = addr - r.base
 	case spShared, spCluster:

@@ -154,8 +154,16 @@ func decodeMul(d *decoder) {
 	if part == "" {
 		d.fail("mul needs .lo, .hi or .wide")
 	}
+	d.widens(part, t)
 	if part == "lo" {
 		d.in.rule = ruleUp
+	}
+}
+
+// widens notes a product of numbers of 32 bits without a sign.
+func (d *decoder) widens(part string, t typ) {
+	if part == "wide" && t.bits == 32 && !t.isSigned() {
+		d.in.widened = 2
 	}
 }
 
@@ -227,6 +235,7 @@ func decodeMad(d *decoder) {
 	d.src(1, t)
 	d.src(2, t)
 	d.src(3, sum)
+	d.widens(part, t)
 	mul, mask := mulFn(part, t), sum.mask()
 	d.in.vec = func(dst, a, b, c *vec) {
 		var p vec

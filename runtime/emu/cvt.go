@@ -69,6 +69,9 @@ func decodeCvt(d *decoder) {
 	d.in.vec = lift1(f)
 	if !dt.isFloat() && !st.isFloat() && !o.sat && ext == nil && !(st.isSigned() && st.bits < dt.bits) {
 		d.in.vec = masked(dt.mask() & st.mask())
+		if dt.bits == 64 && st.bits == 32 {
+			d.in.widened = 1
+		}
 	}
 }
 

@@ -240,7 +240,7 @@ func (c *compiler) decode(st *stmt) {
 		why := d.err.Error()
 		c.unsupported = append(c.unsupported, oneLine(in.text)+" ("+why+")")
 		in.kind, in.vec, in.flow, in.sync = kExec, nil, nil, nil
-		in.dst, in.src, in.pdst, in.psrc, in.firstPinned = nil, nil, nil, nil, 0
+		in.dst, in.src, in.pdst, in.psrc, in.firstPinned, in.address, in.widened = nil, nil, nil, nil, 0, 0, 0
 		in.exec = func(w *warp, in *inst, m uint32) {
 			w.fail(Unsupported, m, 0, "unsupported instruction: %s (%s)", oneLine(in.text), why)
 		}

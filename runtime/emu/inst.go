@@ -46,6 +46,9 @@ type inst struct {
 	asyncDst      bool // writes its destinations asynchronously (tcgen05.ld)
 	rule          undefRule
 	dmask         uint64 // bits of dst[0]
+	widened       int    // how many of the first sources are numbers of 32 bits that are widened to 64 bits without a sign
+	address       int    // 1 + index of the source that is an address of global memory; 0: none
+	addressAdd    int64  // immediate offset from it
 	firstPinned   int    // 1 + index of the first source whose register a wgmma in flight uses; 0: none
 	touchesPinned bool   // accesses such a register
 	target        int32
@@ -67,23 +70,24 @@ const (
 
 // program is a decoded entry with the functions that it calls.
 type program struct {
-	code         []inst
-	start        int32 // place of the first instruction of the entry
-	regs         int   // register slots
-	preds        int   // predicate slots
-	consts       []vec
-	relocs       []reloc
-	ops          []string        // opcode names for statistics
-	local        int             // bytes of local memory per thread
-	shared       int             // bytes of static shared memory
-	frames       int             // return-address slots
-	dynBase      int             // where dynamic shared memory begins
-	dynamic      bool            // uses .extern .shared
-	agents       agentKind       // kinds of agents, the threads among them
-	names        map[opnd]string // of the registers, before they are renamed
-	pinnedNames  []string        // by slot, the name of a register that a wgmma in flight may use, or ""
-	visibilities visibility      // 1, or all of them if the program has instructions of other proxies
-	communicates bool            // its CTAs may communicate or depend on time: atomic and strong accesses of global memory, clock registers
+	code          []inst
+	start         int32 // place of the first instruction of the entry
+	regs          int   // register slots
+	preds         int   // predicate slots
+	consts        []vec
+	relocs        []reloc
+	ops           []string          // opcode names for statistics
+	local         int               // bytes of local memory per thread
+	shared        int               // bytes of static shared memory
+	frames        int               // return-address slots
+	dynBase       int               // where dynamic shared memory begins
+	dynamic       bool              // uses .extern .shared
+	agents        agentKind         // kinds of agents, the threads among them
+	names         map[opnd]string   // of the registers, before they are renamed
+	pinnedNames   []string          // by slot, the name of a register that a wgmma in flight may use, or ""
+	addressChains map[int32][]int32 // by the place of an access: where its address is made (widening.go)
+	visibilities  visibility        // 1, or all of them if the program has instructions of other proxies
+	communicates  bool              // its CTAs may communicate or depend on time: atomic and strong accesses of global memory, clock registers
 }
 
 // reloc is a constant that is only known when memory is laid out.

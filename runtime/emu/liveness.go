@@ -19,8 +19,7 @@ func allocate(p *program) {
 	}
 	blocks := splitBlocks(p)
 	liveOut, liveIn := liveness(p, blocks)
-	first := make([]int32, p.regs)
-	last := make([]int32, p.regs)
+	first, last := make([]int32, p.regs), make([]int32, p.regs)
 	for i := range first {
 		first[i], last[i] = noLimit, -1
 	}
@@ -40,6 +39,7 @@ func allocate(p *program) {
 			})
 		}
 	}
+	keepAddressChains(p, first, last)
 	pinned := pin(p, first, last)
 	rename := scan(first, last)
 	n := int32(0)

@@ -170,39 +170,28 @@ func (m *Memory) find(addr uint64) *region {
 	return m.regions[i-1]
 }
 
-// describe says where addr lies with respect to the nearest allocation.
+// describe says where addr lies with respect to the nearest allocation. Addresses wrap: one that was counted below 0 lies before the first.
 func (m *Memory) describe(addr uint64, n int) string {
-	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].base > addr })
-	var near *region
-	best := ^uint64(0)
-	for _, k := range []int{i - 1, i} {
-		if k < 0 || k >= len(m.regions) {
-			continue
-		}
-		r := m.regions[k]
-		dist := r.base - addr
-		if end := r.base + uint64(len(r.data)); addr >= r.base {
-			dist = 0
-			if addr > end {
-				dist = addr - end
-			}
-		}
-		if dist < best {
-			best, near = dist, r
-		}
-	}
-	if near == nil {
+	if len(m.regions) == 0 {
 		return "there are no allocations"
 	}
-	end := near.base + uint64(len(near.data))
-	what := fmt.Sprintf("'%s' (%d bytes at %#x)", near.name, len(near.data), near.base)
-	switch {
-	case addr < near.base:
-		return fmt.Sprintf("%d bytes before %s", near.base-addr, what)
-	case addr >= end:
-		return fmt.Sprintf("%d bytes after the end of %s", addr-end, what)
+	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].base > addr })
+	next := m.regions[i%len(m.regions)]
+	before := next.base - addr
+	last := m.regions[(i+len(m.regions)-1)%len(m.regions)]
+	after := addr - last.base - uint64(len(last.data))
+	switch inside := addr-last.base < uint64(len(last.data)); {
+	case inside:
+		return fmt.Sprintf("the last %d of %d bytes lie after the end of %s", after+uint64(n), n, last.describeGlobal())
+	case after <= before:
+		return fmt.Sprintf("%d bytes after the end of %s", after, last.describeGlobal())
 	}
-	return fmt.Sprintf("the last %d of %d bytes lie after the end of %s", addr+uint64(n)-end, n, what)
+	return fmt.Sprintf("%d bytes before %s", before, next.describeGlobal())
+}
+
+// describeGlobal names an allocation.
+func (r *region) describeGlobal() string {
+	return fmt.Sprintf("'%s' (%d bytes at %#x)", r.name, len(r.data), r.base)
 }
 
 // read gives n (1, 2, 4 or 8) bytes as a little-endian number.

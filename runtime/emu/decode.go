@@ -245,8 +245,25 @@ func (c *compiler) decode(st *stmt) {
 			w.fail(Unsupported, m, 0, "unsupported instruction: %s (%s)", oneLine(in.text), why)
 		}
 	}
+	in.pure = d.isPure()
 	in.op = c.opcode(st.op)
 	c.prog.code = append(c.prog.code, in)
+}
+
+// isPure tells whether every destination depends on the sources of its lane alone.
+func (d *decoder) isPure() bool {
+	switch in := d.in; {
+	case in.kind == kVec:
+		return in.vec != nil
+	case in.kind == kExec:
+		switch d.base {
+		case "setp", "selp", "and", "or", "xor", "not":
+			return true
+		case "mov": // not of special registers, which are no sources
+			return len(in.src)+len(in.psrc) > 0
+		}
+	}
+	return false
 }
 
 // fits checks a statement against its row: the number of operands and the types in the opcode.

@@ -20,7 +20,8 @@
 //     thread (release.go)
 //   - bytes and registers used by asynchronous operations in flight, missing proxy fences (agents.go)
 //   - tensor memory that is not allocated, not freed, or of another warp (tmem.go)
-//   - barriers by partial warps, divergent bra.uni, deadlock (barrier.go, sched.go)
+//   - barriers by partial warps, divergent bra.uni, deadlock (barrier.go, sched.go),
+//     endless loops (endless.go)
 //
 // CTAs that do not communicate may run in parallel, with results and reports as if they did not (parallel.go).
 //

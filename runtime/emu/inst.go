@@ -43,6 +43,7 @@ type inst struct {
 	dst, src      []opnd
 	pdst          []int32
 	psrc          []pref
+	pure          bool // a destination depends on the sources of its lane alone
 	asyncDst      bool // writes its destinations asynchronously (tcgen05.ld)
 	rule          undefRule
 	dmask         uint64 // bits of dst[0]

@@ -25,10 +25,12 @@ const (
 	Invalid                   // a misuse: bad launch, bad barrier count
 	StepLimit                 // MaxSteps
 	ReadOnly                  // a write to memory that may only be read
+	Endless                   // a loop that no branch will leave
+	Kinds                     // how many there are
 )
 
 var kindNames = [...]string{"out of bounds", "misaligned", "undefined", "race", "same-value race",
-	"in flight", "missing fence", "exited", "tensor memory", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit", "read-only"}
+	"in flight", "missing fence", "exited", "tensor memory", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit", "read-only", "endless loop"}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -329,7 +329,7 @@ func (l *launch) runSlice(c *cta) {
 			n = 1 + l.rng.IntN(200)
 		}
 		if w.ready != 0 {
-			l.steps += int64(w.run(n))
+			l.steps += int64(w.runWatched(n))
 		}
 	}
 }
@@ -525,6 +525,7 @@ func (w *warp) start() {
 	w.wgmmas = wgmmaState{regs: make([]wgmmaReg, len(p.pinnedNames))}
 	w.registers, w.wantedRegs = w.launch.initialRegs(), 0
 	w.stalled, w.stalledRound, w.clusterAt = nil, 0, [32]int{}
+	w.watch, w.executed, w.nextWatch = nil, 0, watchAfter
 	w.tmemLoads, w.mbarInitClocks = tmemLoads{}, [32]*sparseClock{}
 	w.sawCompletion = false
 	w.clockState.start(w.launch.idsPerCTA, p.visibilities)

@@ -54,7 +54,10 @@ type warp struct {
 	stalled       *stall  // the mbarrier test that failed last
 	stalledRound  int     // 1 + its scheduler round
 	clusterAt     [32]int // 1 + the phase of the cluster barrier in which a lane has arrived and not waited yet, or clusterIdle
-	sawCompletion bool    // a lane has observed a completion since the last syncWarp
+	watch         *watch
+	executed      int64 // instructions
+	nextWatch     int64 // the count of them at which it is watched again
+	sawCompletion bool  // a lane has observed a completion since the last syncWarp
 
 	parkMask [32]uint32 // member mask of a parked lane
 	atBar    uint32     // parked lanes that stand at a bar.warp.sync

@@ -203,6 +203,11 @@ const spinText = `cuda_tile.module @m { entry @spin(%p: tile<ptr<i32>>, %go: til
       break
     }
     %v, %t = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
+    %zero = constant <i32: 0> : tile<i32>
+    %come = cmpi not_equal %v, %zero, signed : tile<i32> -> tile<i1>
+    if %come {
+      break
+    }
     continue
   }
   return

@@ -183,7 +183,7 @@ type tally struct {
 	hidden     int   // cases whose kernels take tensor maps that NVIDIA's host code makes
 	lanes      int64 // lane instructions
 	time       time.Duration
-	notes      [emu.StepLimit + 1]int // places by kind
+	notes      [emu.Kinds]int // places by kind
 }
 
 // run runs one case under all schedules.

@@ -79,6 +79,6 @@ class _Runner:
         except TimeoutError:
             raise self.timeout_error(f"{message}, of which each is {TIMEOUT_SCALE} without a GPU") from None
         except faults.KernelFault as fault:
-            if fault.kind != "step limit":  # of the engine, which may come first
+            if fault.kind not in ("step limit", "endless loop"):  # of the engine, which may come first
                 raise
             raise self.timeout_error(f"{message}: {fault.message}") from None

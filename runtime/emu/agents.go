@@ -37,7 +37,7 @@ package emu
 // synchronisation carries both, and an access of the async proxy compares generic writes with the second. A third one,
 // for reads of shared memory, is stricter: a fence counts for a store only if the storing thread executes it. The memory
 // model does not demand that, but the CUDA programming guide has all threads fence before the barrier, and NVIDIA's and
-// Triton's code always does. Tensor maps have two more (released, acquired).
+// Triton's code always does. Tensor maps have two more (released, acquired), and one for each narrower scope of a release where a program names one.
 
 // agentKind says who makes an access: the threads of a warp, or a kind of agent. A CTA has one id for each warp and kind.
 type agentKind int
@@ -63,10 +63,18 @@ const (
 	happened          visibility = iota // happens-before: visible to the generic proxy
 	asyncProxy                          // and fence.proxy.async since
 	fencedByWriter                      // and that by the thread that stored
-	tensormapReleased                   // and fence.proxy.tensormap::generic.release since
+	tensormapReleased                   // and fence.proxy.tensormap::generic.release since, of a scope that is all
 	tensormapAcquired                   // and its .acquire since
-	visibilities
+	proxyVisibilities
+
+	// Kept if a release or an acquire of the program has a narrower scope.
+	releasedToCluster = proxyVisibilities     // as tensormapReleased, of .cluster or wider
+	releasedToCTA     = proxyVisibilities + 1 // of .cta or wider
+	visibilities      = proxyVisibilities + 2
 )
+
+// mapsReleasedTo is the visibility of what a release of tensor maps makes visible to an acquire of the same scope.
+var mapsReleasedTo = [strengths]visibility{ctaScope: releasedToCTA, clusterScope: releasedToCluster, gpuScope: tensormapReleased}
 
 // Keys of a sparseClock are ids of warps and agents with the visibility in the bits above.
 const idBits = 25
@@ -77,7 +85,55 @@ func (v visibility) key(id uint32) uint32 { return uint32(v)<<idBits | id }
 func (d *decoder) needs(k agentKind) { d.c.prog.agents = max(d.c.prog.agents, k+1) }
 
 // needsProxies notes that the program uses other proxies than the generic one: clocks are kept for every visibility.
-func (d *decoder) needsProxies() { d.c.prog.visibilities = visibilities }
+func (d *decoder) needsProxies() {
+	d.c.prog.visibilities = max(d.c.prog.visibilities, proxyVisibilities)
+}
+
+// tensormapScope takes the scope of a release or an acquire of tensor maps.
+func (d *decoder) tensormapScope() strength {
+	scope, ok := scopeNames[d.oneOf("cta", "cluster", "gpu", "sys")]
+	if !ok {
+		d.fail("a release or an acquire of tensor maps needs a scope")
+	}
+	if d.needsProxies(); scope != gpuScope {
+		d.c.prog.visibilities = visibilities
+	}
+	return scope
+}
+
+// releaseMaps makes what is visible to the lanes of m visible to acquires of tensor maps by threads of a scope.
+func (w *warp) releaseMaps(m uint32, scope strength) {
+	for s := ctaScope; s <= scope; s++ {
+		if mapsReleasedTo[s] < w.prog.visibilities {
+			w.raiseVisibility(m, happened, mapsReleasedTo[s])
+		}
+	}
+}
+
+// acquireMaps makes what was released to a scope that includes the lanes of m, by threads that the scope of the acquire includes, visible to
+// the proxy of tensor maps.
+func (w *warp) acquireMaps(m uint32, scope strength) {
+	for s := ctaScope; s <= scope; s++ {
+		if mapsReleasedTo[s] < w.prog.visibilities {
+			w.raiseVisibility(m, mapsReleasedTo[s], tensormapAcquired)
+		}
+	}
+}
+
+// within is what of a clock concerns the threads of a scope beyond the narrower ones: a release of tensor maps to those does not. A release that
+// comes back through another CTA is forgotten.
+func (w *warp) within(k *sparseClock, scope strength) *sparseClock {
+	if w.prog.visibilities < visibilities || scope == ctaScope || k == nil {
+		return k
+	}
+	out := &sparseClock{}
+	for _, e := range k.flatten() {
+		if v := visibility(e.key >> idBits); v != releasedToCTA && (v != releasedToCluster || scope == clusterScope) {
+			out.raise(e)
+		}
+	}
+	return out
+}
 
 // agentWork is what the lanes of a warp have issued to one kind of agent, and how much of it they know to be complete.
 type agentWork struct {

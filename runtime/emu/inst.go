@@ -87,7 +87,7 @@ type program struct {
 	names         map[opnd]string   // of the registers, before they are renamed
 	pinnedNames   []string          // by slot, the name of a register that a wgmma in flight may use, or ""
 	addressChains map[int32][]int32 // by the place of an access: where its address is made (widening.go)
-	visibilities  visibility        // 1, or all of them if the program has instructions of other proxies
+	visibilities  visibility        // 1, or more if the program has instructions of other proxies
 	communicates  bool              // its CTAs may communicate or depend on time: atomic and strong accesses of global memory, clock registers
 }
 

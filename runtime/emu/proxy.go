@@ -2,44 +2,43 @@ package emu
 
 // proxyFence is fence.proxy.* (section 9.7.13.6): it raises the visibility of earlier accesses (agents.go).
 func (d *decoder) proxyFence() {
-	from, to := happened, asyncProxy
 	kind := ""
 	if len(d.mods) > 0 {
 		kind = d.mods[0]
 	}
 	switch kind {
 	case "async", "async::generic":
+		d.needsProxies()
+		d.in.exec = func(w *warp, in *inst, m uint32) {
+			w.raiseVisibility(m, happened, asyncProxy)
+			w.raiseVisibility(m, happened, fencedByWriter)
+		}
 	case "tensormap::generic":
 		d.flag(kind)
-		switch d.oneOf("release", "acquire") {
-		case "release":
-			to = tensormapReleased
-		case "acquire":
-			from, to = tensormapReleased, tensormapAcquired
-			if !d.nargs(2, 2) {
-				return
-			}
-			op := &memOp{space: spGeneric, elem: 128, n: 1}
-			d.address(&d.st.args[0], op)
-		default:
-			d.fail("a fence of tensor maps releases or acquires")
-			return
-		}
+		d.tensormapFence()
 	case "alias":
-		d.mods = nil
 		d.in.exec = func(*warp, *inst, uint32) {}
-		return
 	default:
 		d.fail("proxy %s", kind)
 		return
 	}
-	d.needsProxies()
 	d.mods = nil
-	d.in.exec = func(w *warp, in *inst, m uint32) {
-		w.raiseVisibility(m, from, to)
-		if to == asyncProxy {
-			w.raiseVisibility(m, from, fencedByWriter)
+}
+
+// tensormapFence is fence.proxy.tensormap::generic.{release,acquire}.scope.
+func (d *decoder) tensormapFence() {
+	kind, scope := d.oneOf("release", "acquire"), d.tensormapScope()
+	switch kind {
+	case "release":
+		d.in.exec = func(w *warp, in *inst, m uint32) { w.releaseMaps(m, scope) }
+	case "acquire":
+		if !d.nargs(2, 2) {
+			return
 		}
+		d.address(&d.st.args[0], &memOp{space: spGeneric, elem: tensormapBytes, n: 1})
+		d.in.exec = func(w *warp, in *inst, m uint32) { w.acquireMaps(m, scope) }
+	default:
+		d.fail("a fence of tensor maps releases or acquires")
 	}
 }
 

@@ -66,7 +66,7 @@ func (w *warp) publish(lane int, key syncAddr, o order, rmw bool) {
 		k := w.laneSnapshot(lane)
 		w.epoch++
 		for s := ctaScope; s <= o.s; s++ {
-			clocks[s] = k
+			clocks[s] = w.within(k, s)
 		}
 	}
 	p := l.released[key]
@@ -150,7 +150,7 @@ func (w *warp) snapshotAtFence(m uint32, scope strength) {
 	lanes(m, func(i int) {
 		own := w.laneSnapshot(i)
 		for s := ctaScope; s <= scope; s++ {
-			w.fencedClocks[i][s] = own
+			w.fencedClocks[i][s] = w.within(own, s)
 		}
 	})
 }

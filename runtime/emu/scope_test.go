@@ -108,3 +108,100 @@ W:	` + wait + `.shared::cta.b64 %p2, [%r4], 0;
 		}
 	}
 }
+
+// passMap is a kernel of CTAs of one warp: that of rank 0 makes a tensor map and sets a flag, the last one waits for the flag and copies by the map.
+func passMap(attributes, release, acquire string) string {
+	return strings.Replace(header, "sm_80", "sm_90", 1) + `.visible .entry k(.param .align 64 .b8 map[128], .param .u64 p)
+.reqntid 32
+` + attributes + `
+{
+	.reg .pred %p<5>; .reg .b32 %r<12>; .reg .b64 %rd<6>;
+	.shared .align 128 .b8 tile[1024];
+	.shared .align 128 .b8 copy[128];
+	.shared .align 8 .b64 full;
+	ld.param.u64 %rd1, [p]; add.u64 %rd2, %rd1, 4096; mov.b64 %rd3, map;
+	mov.u32 %r0, %tid.x; mov.u32 %r2, tile; mov.u32 %r3, full; mov.u32 %r4, copy;
+	mov.u32 %r5, %ctaid.x; mov.u32 %r6, %nctaid.x; add.u32 %r6, %r6, -1;
+	setp.eq.u32 %p1, %r0, 0; setp.ne.u32 %p2, %r5, 0; setp.ne.u32 %p3, %r5, %r6;
+	@%p2 bra.uni RECEIVE;
+	mad.lo.u32 %r7, %r0, 4, %r4; mul.wide.u32 %rd4, %r0, 4; add.u64 %rd4, %rd4, %rd3;
+	ld.param.b32 %r8, [%rd4]; st.shared.b32 [%r7], %r8;
+	bar.warp.sync -1;
+	@%p1 tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r4], %rd1;
+	bar.warp.sync -1;
+	` + release + `
+	fence.acq_rel.gpu;
+	bar.warp.sync -1;
+	@%p1 st.release.gpu.global.b32 [%rd2+128], 1;
+RECEIVE:
+	@%p3 bra.uni END;
+	@%p1 mbarrier.init.shared::cta.b64 [%r3], 1;
+	@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 1024;
+W:	ld.acquire.gpu.global.b32 %r9, [%rd2+128];
+	setp.eq.u32 %p4, %r9, 0; @%p4 bra W;
+	` + acquire + `
+	bar.warp.sync -1;
+	@%p1 cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r2], [%rd2, {0, 0}], [%r3];
+V:	mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r3], 0;
+	@!%p4 bra V;
+END: ret;
+}
+`
+}
+
+// TestScopesOfTensorMapFencesMustIncludeEachOther: what one thread releases to the proxy of tensor maps another acquires if the scope of each
+// fence includes the other's thread.
+func TestScopesOfTensorMapFencesMustIncludeEachOther(t *testing.T) {
+	const cluster = ".reqnctapercluster 2"
+	for _, c := range []struct {
+		attributes       string
+		ctas             int
+		release, acquire string
+		found            bool
+	}{
+		{"", 2, "gpu", "gpu", false},
+		{"", 2, "sys", "gpu", false},
+		{"", 2, "cta", "gpu", true},
+		{"", 2, "cluster", "gpu", true},
+		{"", 2, "gpu", "cta", true},
+		{"", 2, "gpu", "cluster", true},
+		{cluster, 2, "cluster", "cluster", false},
+		{cluster, 2, "gpu", "cluster", false},
+		{cluster, 2, "cluster", "gpu", false},
+		{cluster, 2, "cta", "cluster", true},
+		{cluster, 2, "cluster", "cta", true},
+		{"", 1, "cta", "cta", false},
+		{"", 1, "cta", "gpu", false},
+		{"", 1, "gpu", "cta", false},
+	} {
+		for _, release := range []string{
+			"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.%s.sync.aligned [%%rd2], [%%r4], 128;",
+			"@%%p1 ld.shared.b64 %%rd5, [%%r4]; @%%p1 st.global.b64 [%%rd2], %%rd5; " + mapWords() + "fence.proxy.tensormap::generic.release.%s;",
+		} {
+			release = fmt.Sprintf(release, c.release)
+			m, err := Parse("k.ptx", passMap(c.attributes, release, "fence.proxy.tensormap::generic.acquire."+c.acquire+" [%rd2], 128;"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range Schedules {
+				mem := NewMemory()
+				a := mem.Alloc("a", make([]byte, 4096+256), 256)
+				tm := TensorMap{Address: a, Rank: 2, Dims: [5]uint32{64, 16}, Strides: [4]uint64{256}, Box: [5]uint16{16, 16}, Steps: [5]uint8{1, 1}, Type: 7}
+				_, err = m.Run(t.Context(), "k", mem, []Arg{tm.Encode(), le64(a)}, Options{Grid: [3]int{c.ctas, 1, 1}, Schedule: s, Seed: 3})
+				var r *Report
+				if found := errors.As(err, &r) && r.Kind == ProxyFence; found != c.found || !found && err != nil {
+					t.Errorf("%d CTAs %s, %v, %s and acquire of %s: got %v, want a missing fence: %v", c.ctas, c.attributes, s, release[:9], c.acquire, err, c.found)
+				}
+			}
+		}
+	}
+}
+
+// mapWords copies the words of a tensor map behind the first from shared to global memory.
+func mapWords() string {
+	var b strings.Builder
+	for at := 8; at < 128; at += 8 {
+		fmt.Fprintf(&b, "@%%%%p1 ld.shared.b64 %%%%rd5, [%%%%r4+%d]; @%%%%p1 st.global.b64 [%%%%rd2+%d], %%%%rd5; ", at, at)
+	}
+	return b.String()
+}

@@ -265,7 +265,7 @@ func (d *decoder) tensormapCopy() {
 			return
 		}
 	}
-	d.oneOf("cta", "cluster", "gpu", "sys")
+	scope := d.tensormapScope()
 	args := d.st.args
 	if len(args) != 3 || args[2].kind != argInt || args[2].val != tensormapBytes {
 		d.fail("a size of 128 expected")
@@ -288,6 +288,6 @@ func (d *decoder) tensormapCopy() {
 		for k := 0; k < tensormapBytes; k += 8 {
 			to.r.write(to.at+k, 8, from.r.read(from.at+k, 8), from.r.readUndef(from.at+k, 8))
 		}
-		w.raiseVisibility(w.live, happened, tensormapReleased)
+		w.releaseMaps(w.live, scope)
 	})
 }

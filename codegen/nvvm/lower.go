@@ -159,6 +159,7 @@ type fn struct {
 	asyncUses *asyncUses            // nil: not known yet
 	tensor    *tensorMemory         // nil: no product of the tensor unit
 	maps      *mapMemory            // nil: no tensor maps
+	products  map[*ir.Op]products   // by the loop
 	counters  []*counter
 	loops     []*loopFrame
 	yields    []*join   // of the ifs around
@@ -173,7 +174,7 @@ func newFn(l *lowerer, k *kernel) *fn {
 	f := &fn{
 		lowerer: l, kernel: k,
 		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, blocks: map[*ir.Value]*pointers{}, buffers: map[*ir.Value]*buffer{},
-		traffic: map[*ir.Value]traffic{},
+		traffic: map[*ir.Value]traffic{}, products: map[*ir.Op]products{},
 	}
 	f.builder = newBuilder(l.o.Target, l.m, l.structs, l.o.Lines())
 	f.builder.budget = l.ctx.Budget

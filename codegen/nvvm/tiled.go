@@ -139,8 +139,8 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	if loop := ir.EnclosingLoop(op); loop == v.loop {
 		a.home = f.cur
 	} else {
-		n, inGroups := productsIn(loop)
-		a.inLoop, a.spareRegisters, a.stepwise = true, op.Code() == tileaa.OpAsyncCopy && n < 2, inGroups
+		products := f.productsIn(loop)
+		a.inLoop, a.spareRegisters, a.stepwise = true, op.Code() == tileaa.OpAsyncCopy && products.n < 2, products.inGroups
 	}
 	a.bits = decided.CoordinateBits()
 	a.prepare()
@@ -169,15 +169,27 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	return out
 }
 
-// productsIn counts the products of a loop; inGroups says that warpgroups multiply.
-func productsIn(loop *ir.Op) (n int, inGroups bool) {
+// products counts those of a loop; inGroups says that warpgroups multiply.
+type products struct {
+	n        int
+	inGroups bool
+}
+
+// productsIn counts the products of a loop, once: every access in it asks.
+func (f *fn) productsIn(loop *ir.Op) products {
+	if c, ok := f.products[loop]; ok {
+		return c
+	}
+	var c products
 	for op := loop.Body().First(); op != nil; op = op.Next() {
+		f.budget.Step()
 		if p, ok := ir.As[tileaa.Dot](op); ok {
-			n++
-			inGroups = inGroups || p.Atom().Atom.ByWarpgroup()
+			c.n++
+			c.inGroups = c.inGroups || p.Atom().Atom.ByWarpgroup()
 		}
 	}
-	return n, inGroups
+	f.products[loop] = c
+	return c
 }
 
 // addresser computes addresses of a view in the layout of a tile.

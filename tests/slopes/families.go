@@ -273,6 +273,14 @@ continue %g$ : tile<16x16xf32>
 				"%u$ = store_view_tko weak %y$, %s$[%n] token = %t$ : tile<128xf32>, partition_view<tile=(128), "+view+">, tile<i32> -> token", i)
 		}))
 	}},
+	{"accesses of a view in a loop", func(n int) string {
+		const view = "partition_view<tile=(128), tensor_view<?xf32, strides=[1]>>"
+		return body("%w = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>\n%s = make_partition_view %w : " + view +
+			"\nfor %j in (%z to %n, step %o) : tile<i32> {\n" + repeat(n, func(i int) string {
+			return numbered("%k$ = constant <i32: $> : tile<i32>\n%m$ = addi %j, %k$ : tile<i32>\n%y$, %t$ = load_view_tko weak %s[%m$] : "+view+", tile<i32> -> tile<128xf32>, token\n"+
+				"%e$ = exp %y$ : tile<128xf32>\n%u$ = store_view_tko weak %e$, %s[%m$] token = %t$ : tile<128xf32>, "+view+", tile<i32> -> token", i)
+		}) + "continue\n}\n")
+	}},
 	{"prints", func(n int) string {
 		return body(repeat(n, func(i int) string { return numbered("%t$ = print_tko \"%d of $\\n\", %n : tile<i32> -> token", i) }))
 	}},

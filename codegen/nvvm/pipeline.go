@@ -108,14 +108,21 @@ func (f *fn) await(base, offset, parity reg) {
 	f.op(name, base, offset, parity)
 }
 
-// producerAcquire waits for the phase before: in the first round it is the one before the first, which counts as ended.
+// producerAcquire waits for the phase before: in the first round it is the one before the first, which counts as ended. Where one thread copies
+// for all, the other warps do not wait: nothing holds the phases for a warp that arrives at no mbarrier, and of two phases it knows the parity alone.
 func producerAcquire(f *fn, op *ir.Op) {
 	base, offset := f.empty(op)
-	phase := f.scalar(ir.Cast[tileaa.ProducerAcquire](op).Phase())
+	a := ir.Cast[tileaa.ProducerAcquire](op)
+	parity := f.zext(f.xor(f.scalar(a.Phase()), con(kI1, 1)), kI32)
 	if planted.On("acquire-early") {
 		return
 	}
-	f.await(base, offset, f.zext(f.xor(phase, con(kI1, 1)), kI32))
+	wait := func() { f.await(base, offset, parity) }
+	if p, ok := ir.DefinedBy[tileaa.AllocPipeline](a.Pipeline()); ok && p.Producers() == 1 {
+		f.byFirstWarp(wait)
+		return
+	}
+	wait()
 }
 
 func producerCommit(f *fn, op *ir.Op) {

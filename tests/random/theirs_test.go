@@ -174,6 +174,14 @@ var theirFaults = []struct {
 		},
 		proof: "the module has what several rows above name, a flag that each thread reads and an unsigned loop; without all of it, and with one tile block, all agree",
 	},
+	{
+		file:       "scan_of_words",
+		gpu:        "sm_89",
+		is:         func(text string, _ Verdict) bool { return strings.Contains(text, "scan ") },
+		experiment: without(func(_ *ir.Context, op *ir.Op) bool { return scans(nil, op) }),
+		proof: "the least of 1, 3, 5 and so on to 33 is 1, and element 16 of that row is 33: what stood there; from sm_90 on, what the scan keeps in shared " +
+			"memory is stored over an mbarrier besides",
+	},
 }
 
 // scanInShared is a report of this kind about shared memory, of a module with a scan.

@@ -133,8 +133,8 @@ int64_t tileiras_progress(tileiras_handle launch, int64_t *blocks);
  * tileiras_image makes and launch their kernels here. There is one device, the GPU of the options. docs/nogpu.md says what it cannot do. */
 void *tileiras_driver(tileiras_handle options);
 
-/* What the stand-in takes for a cubin: Tile IR with the GPU and the optimization level of the options; all else it has from its own. It is the output of the result, which says
- * what tileiras_load would say of it with the options of the stand-in. */
+/* What the stand-in takes for a cubin: Tile IR with the GPU and the optimization level of the options; all else it has from its own. It is the
+ * output of the result, which says what tileiras_load would say of it with the options of the stand-in. */
 tileiras_handle tileiras_image(tileiras_data source, size_t size, tileiras_handle options);
 
 /* The memory that kernels may touch which this thread launches through the stand-in from now on, besides what the driver API allocated. It must stay

@@ -2,6 +2,7 @@ package nvvm
 
 import (
 	"path"
+	"slices"
 
 	"github.com/llir/llvm/ir/metadata"
 
@@ -31,12 +32,7 @@ func movedTile(op *ir.Op) (shape []int64, elem ir.Type, ok bool) {
 	if op.NumRegions() > 0 {
 		return nil, nil, false
 	}
-	for _, r := range op.Results() {
-		if shape, elem, ok = tileaa.ShapeAndElem(r.Type()); ok && len(shape) > 0 {
-			return shape, elem, true
-		}
-	}
-	for _, v := range op.Operands() {
+	for _, v := range slices.Concat(op.Results(), op.Operands()) {
 		if shape, elem, ok = tileaa.ShapeAndElem(v.Type()); ok && len(shape) > 0 {
 			return shape, elem, true
 		}

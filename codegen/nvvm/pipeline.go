@@ -86,14 +86,19 @@ func (f *fn) full(op *ir.Op) (base, offset reg) { return f.mbarrier(op, 0) }
 func (f *fn) empty(op *ir.Op) (base, offset reg) { return f.mbarrier(op, tileaa.MbarrierBytes) }
 
 func (f *fn) mbarrier(op *ir.Op, at int64) (base, offset reg) {
-	p := ir.Cast[tileaa.PipelineOp](op)
-	pipeline, ok := ir.DefinedBy[tileaa.AllocPipeline](p.Pipeline())
+	start, _ := f.pipelineOf(op).Offset()
+	position := f.scalar(ir.Cast[tileaa.PipelineOp](op).Position())
+	slot := f.mul(f.resize(position, kI32, false), i32(2*tileaa.MbarrierBytes))
+	return f.add(f.smem, slot), i32(start + at)
+}
+
+// pipelineOf makes the pipeline that an op names.
+func (f *fn) pipelineOf(op *ir.Op) tileaa.AllocPipeline {
+	p, ok := ir.DefinedBy[tileaa.AllocPipeline](ir.Cast[tileaa.PipelineOp](op).Pipeline())
 	if !ok {
 		f.bug("a pipeline has no alloc_pipeline")
 	}
-	start, _ := pipeline.Offset()
-	slot := f.mul(f.resize(f.scalar(p.Position()), kI32, false), i32(2*tileaa.MbarrierBytes))
-	return f.add(f.smem, slot), i32(start + at)
+	return p
 }
 
 // tryWait is the wait at an mbarrier from sm_90 on.
@@ -112,17 +117,16 @@ func (f *fn) await(base, offset, parity reg) {
 // for all, the other warps do not wait: nothing holds the phases for a warp that arrives at no mbarrier, and of two phases it knows the parity alone.
 func producerAcquire(f *fn, op *ir.Op) {
 	base, offset := f.empty(op)
-	a := ir.Cast[tileaa.ProducerAcquire](op)
-	parity := f.zext(f.xor(f.scalar(a.Phase()), con(kI1, 1)), kI32)
+	parity := f.zext(f.xor(f.scalar(ir.Cast[tileaa.ProducerAcquire](op).Phase()), con(kI1, 1)), kI32)
 	if planted.On("acquire-early") {
 		return
 	}
 	wait := func() { f.await(base, offset, parity) }
-	if p, ok := ir.DefinedBy[tileaa.AllocPipeline](a.Pipeline()); ok && p.Producers() == 1 {
+	if f.pipelineOf(op).Producers() == 1 {
 		f.byFirstWarp(wait)
-		return
+	} else {
+		wait()
 	}
-	wait()
 }
 
 func producerCommit(f *fn, op *ir.Op) {

@@ -11,6 +11,16 @@ class ConfigError(ValueError):
     """A setting has no such value."""
 
 
+# The values of the settings that have a few.
+CHOICES = {
+    "engine": ("interp", "emu"),
+    "undefined": ("error", "zero"),
+    "tuning": ("all", "first"),
+    "tma": ("on", "off"),
+    "roles": ("auto", "on", "off"),
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Config:
     """How kernels run. Each field is an environment variable, TILEIRAS_ and its name in capitals."""
@@ -26,16 +36,9 @@ class Config:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"sm_\d+[af]?", self.gpu):
             raise ConfigError(f"TILEIRAS_GPU is {self.gpu!r}: it must be a GPU such as sm_90")
-        if self.engine not in ("interp", "emu"):
-            raise ConfigError(f"TILEIRAS_ENGINE is {self.engine!r}: it must be interp or emu")
-        if self.undefined not in ("error", "zero"):
-            raise ConfigError(f"TILEIRAS_UNDEFINED is {self.undefined!r}: it must be error or zero")
-        if self.tuning not in ("all", "first"):
-            raise ConfigError(f"TILEIRAS_TUNING is {self.tuning!r}: it must be all or first")
-        if self.tma not in ("on", "off"):
-            raise ConfigError(f"TILEIRAS_TMA is {self.tma!r}: it must be on or off")
-        if self.roles not in ("auto", "on", "off"):
-            raise ConfigError(f"TILEIRAS_ROLES is {self.roles!r}: it must be auto, on or off")
+        for name, choices in CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                raise ConfigError(f"TILEIRAS_{name.upper()} is {value!r}: it must be {', '.join(choices[:-1])} or {choices[-1]}")
         known = {"all", "none", "races", "undefined", "alignment"}
         if not set(self.checks.split(",")) <= known:
             raise ConfigError(f"TILEIRAS_CHECKS is {self.checks!r}: it must be all, none, or some of races, undefined, alignment with commas between")

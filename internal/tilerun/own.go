@@ -102,15 +102,16 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 	return last, nil
 }
 
-// launchOn runs a launch on machines. Every schedule of the emulator finds its own races; the last one's outcome counts.
+// launchOn runs a launch on machines until something is wrong. Every schedule of the emulator finds its own races; the last one's outcome counts.
 func launchOn(machines []cases.Machine, l *cases.Launch) (last *cases.Outcome, err error) {
 	for _, m := range machines {
-		if last, err = m.Launch(context.Background(), l); err != nil {
+		last, err = m.Launch(context.Background(), l)
+		switch {
+		case err != nil:
 			return last, err
+		case last.AssertFailed:
+			return last, fmt.Errorf("assertion failed: %s", strings.TrimSpace(last.Message))
 		}
-	}
-	if last.AssertFailed {
-		return last, fmt.Errorf("assertion failed: %s", strings.TrimSpace(last.Message))
 	}
 	return last, nil
 }

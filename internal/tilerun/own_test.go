@@ -246,3 +246,28 @@ func TestBadCases(t *testing.T) {
 		}
 	}
 }
+
+// The first block fails if it is not among the first four to run: of eight, in reverse order it is not, so the launch fails, though in others it does not.
+func TestEveryScheduleCounts(t *testing.T) {
+	kernel := filepath.Join(t.TempDir(), "k.tileir")
+	text := `cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %four = constant <i32: 4> : tile<i32>
+  %r, %t = atomic_rmw_tko relaxed device %p, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+  %zero = constant <i32: 0> : tile<i32>
+  %other = cmpi not_equal %x, %zero, signed : tile<i32> -> tile<i1>
+  %early = cmpi less_than %r, %four, signed : tile<i32> -> tile<i1>
+  %ok = ori %other, %early : tile<i1>
+  assert %ok, "block 0 is not among the first" : tile<i1>
+  return
+} }`
+	if err := os.WriteFile(kernel, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for schedule, want := range map[string]int{"reverse": 1, "round-robin": 0, "random": 0, "all": 1} {
+		if code, out := run(kernel, "--on", "emu", "--grid", "8", "--arg", "i32[1]", "--schedule", schedule); code != want {
+			t.Errorf("--schedule %s: code %d, want %d: %s", schedule, code, want, out)
+		}
+	}
+}

@@ -407,10 +407,10 @@ func (w *warp) store(in *inst, op *memOp, m uint32) {
 		}
 		if r.tracked() {
 			w.recordWrite(r, at, size, i, op.order.s, w.same(r, at, op, &vals, i))
-			if len(w.launch.mbarriers) > 0 && r.space == spShared {
+			if len(r.barriers) > 0 {
 				w.checkNotOverMbar(r, at, size, i)
 			}
-			if op.order.s != weak || len(w.launch.released) > 0 {
+			if op.order.s != weak || len(r.released) > 0 {
 				w.publishStore(syncAddr{r, at}, i, op.order)
 			}
 		}
@@ -428,7 +428,7 @@ func (w *warp) store(in *inst, op *memOp, m uint32) {
 // publishStore is the synchronisation of a store: a weak one only ends the release sequence there.
 func (w *warp) publishStore(key syncAddr, lane int, o order) {
 	if o.s == weak {
-		delete(w.launch.released, key)
+		delete(key.r.released, key.off)
 		return
 	}
 	w.publish(lane, key, o, false)

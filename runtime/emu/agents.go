@@ -392,7 +392,7 @@ func (c *cta) deliverCompletions(key syncAddr) {
 			left = append(left, a)
 			continue
 		}
-		if b := l.mbarriers[key]; b != nil {
+		if b := key.r.barriers[key.off]; b != nil {
 			a.issuer.complete(b, &a)
 		}
 	}

@@ -188,7 +188,7 @@ func (w *warp) mbarAt(op *memOp, addr uint64, i int) (syncAddr, *mbarrier) {
 	r, at := w.locate(op.space, addr, 8, i, "mbarrier operation")
 	w.recordRead(r, at, 8, i, gpuScope)
 	key := syncAddr{r, at}
-	b := w.launch.mbarriers[key]
+	b := key.r.barriers[key.off]
 	if b == nil {
 		w.fail(Invalid, 1<<i, addr, "no mbarrier has been initialised at %#x", addr)
 	}
@@ -232,12 +232,15 @@ func (w *warp) mbarInit(in *inst, op *memOp, m uint32) {
 		if n < 1 || n > mbarCount {
 			w.fail(Invalid, 1<<i, addr[i], "mbarrier count %d", n)
 		}
-		if b := w.launch.mbarriers[syncAddr{r, at}]; b != nil {
+		if b := r.barriers[at]; b != nil {
 			w.faultOrNote(Invalid, i, addr[i], "the mbarrier at %#x, initialised at line %d, is initialised again without mbarrier.inval", addr[i], w.prog.code[b.initPC].line)
 		}
 		w.recordWrite(r, at, 8, i, weak, false)
 		r.write(at, 8, 0, 0)
-		w.launch.mbarriers[syncAddr{r, at}] = &mbarrier{expected: n, pending: n, initialised: n, agent: w.launch.newAgent(), initPC: w.curPC, lastArrivalPC: -1}
+		if r.barriers == nil {
+			r.barriers = map[int]*mbarrier{}
+		}
+		r.barriers[at] = &mbarrier{expected: n, pending: n, initialised: n, agent: w.launch.newAgent(), initPC: w.curPC, lastArrivalPC: -1}
 		w.launch.lastProgress = w.launch.stats.warpInstrs
 	})
 }
@@ -245,7 +248,7 @@ func (w *warp) mbarInit(in *inst, op *memOp, m uint32) {
 // checkNotOverMbar reports a plain store over a live mbarrier.
 func (w *warp) checkNotOverMbar(r *region, at, n, lane int) {
 	for k := at &^ 7; k < at+n; k += 8 {
-		if b := w.launch.mbarriers[syncAddr{r, k}]; b != nil {
+		if b := r.barriers[k]; b != nil {
 			w.fail(Invalid, 1<<lane, r.genericAddr(at), "a plain store over the mbarrier at %#x, initialised at line %d", k, w.prog.code[b.initPC].line)
 		}
 	}
@@ -257,7 +260,7 @@ func (w *warp) mbarInval(in *inst, op *memOp, m uint32) {
 	lanes(m, func(i int) {
 		r, at := w.locate(op.space, addr[i], 8, i, "mbarrier.inval")
 		key := syncAddr{r, at}
-		if w.launch.mbarriers[key] == nil {
+		if key.r.barriers[key.off] == nil {
 			w.faultOrNote(Invalid, i, addr[i], "mbarrier.inval at %#x, where no mbarrier has been initialised", addr[i])
 			return
 		}
@@ -272,7 +275,7 @@ func (w *warp) mbarInval(in *inst, op *memOp, m uint32) {
 			}
 		}
 		w.cta.pendingCompletions = left
-		delete(w.launch.mbarriers, key)
+		delete(key.r.barriers, key.off)
 	})
 }
 
@@ -424,7 +427,7 @@ func (w *warp) mbarWait(in *inst, f *mbarForm, m uint32) {
 // describeStall says which phase of which mbarrier a warp waits for.
 func (w *warp) describeStall() string {
 	s := w.stalled
-	b := w.launch.mbarriers[s.key]
+	b := s.key.r.barriers[s.key.off]
 	if b == nil {
 		return ""
 	}

@@ -19,7 +19,9 @@ type region struct {
 	readonly bool
 	mapped   bool // bytes of the caller
 	shadow   shadow
-	owner    *cta // of shared memory
+	released map[int]*published // by offset: what a launch has released there
+	barriers map[int]*mbarrier  // by offset
+	owner    *cta               // of shared memory
 }
 
 // Memory is the global memory of a device: separate allocations with gaps between them, so that an access

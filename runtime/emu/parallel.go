@@ -82,13 +82,13 @@ func (l *launch) partCount() int {
 func (l *launch) part(first int, next *atomic.Int64, origins []*undoLog) *launch {
 	c := *l
 	c.next, c.supply = first, next
-	c.released, c.mbarriers, c.noted = map[syncAddr]*published{}, map[syncAddr]*mbarrier{}, map[noteKey]int{}
+	c.noted = map[noteKey]int{}
 	c.mem = &Memory{next: l.mem.next, modules: l.mem.modules}
 	c.globals = maps.Clone(l.globals)
 	at := map[*region]*region{}
 	for i, r := range l.mem.regions {
 		mine := *r
-		mine.shadow = shadow{undo: origins[i]}
+		mine.shadow, mine.released = shadow{undo: origins[i]}, nil
 		c.mem.regions = append(c.mem.regions, &mine)
 		at[r] = &mine
 	}

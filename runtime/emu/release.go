@@ -69,9 +69,9 @@ func (w *warp) publish(lane int, key syncAddr, o order, rmw bool) {
 			clocks[s] = w.within(k, s)
 		}
 	}
-	p := l.released[key]
+	p := key.r.released[key.off]
 	if p != nil && !(rmw && l.include(p.scope, o.s, p.cta, w.cta.index)) {
-		delete(l.released, key)
+		delete(key.r.released, key.off)
 		p = nil
 	}
 	if p == nil {
@@ -79,7 +79,10 @@ func (w *warp) publish(lane int, key syncAddr, o order, rmw bool) {
 			return
 		}
 		p = &published{clocks: map[domain]*sparseClock{}}
-		l.released[key] = p
+		if key.r.released == nil {
+			key.r.released = map[int]*published{}
+		}
+		key.r.released[key.off] = p
 	}
 	last := w.lastAcquired[lane]
 	knows := o.release && last.from == p && last.version == p.version // what was published to domains of the scope of that acquire
@@ -100,10 +103,7 @@ func (w *warp) publish(lane int, key syncAddr, o order, rmw bool) {
 // observe is the read half: an acquire joins what was published to a domain of its own, the next fence that of the others (acquire
 // patterns).
 func (w *warp) observe(lane int, key syncAddr, o order) {
-	if len(w.launch.released) == 0 {
-		return
-	}
-	p := w.launch.released[key]
+	p := key.r.released[key.off]
 	if p == nil || !w.launch.include(p.scope, o.s, p.cta, w.cta.index) {
 		return
 	}

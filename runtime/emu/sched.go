@@ -3,7 +3,6 @@ package emu
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"sync/atomic"
 )
@@ -22,9 +21,7 @@ type launch struct {
 	consts       [][]vec // by rank in the cluster
 	params       *region
 	globals      map[*variable]*region
-	released     map[syncAddr]*published
 	joins        joinCosts
-	mbarriers    map[syncAddr]*mbarrier
 	agents       []*mbarAgent
 	tcgen        tcgenScratch
 	steps        int64
@@ -66,8 +63,7 @@ func atLeast1(t [3]int) [3]int {
 }
 
 func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
-	l := &launch{entry: e, opt: o, mem: mem, grid: atLeast1(o.Grid), released: map[syncAddr]*published{},
-		mbarriers: map[syncAddr]*mbarrier{}, noted: map[noteKey]int{}}
+	l := &launch{entry: e, opt: o, mem: mem, grid: atLeast1(o.Grid), noted: map[noteKey]int{}}
 	if err := l.shape(); err != nil {
 		return nil, err
 	}
@@ -88,7 +84,7 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 		return nil, err
 	}
 	for _, r := range mem.regions {
-		r.shadow = shadow{}
+		r.shadow, r.released = shadow{}, nil
 	}
 	var err error
 	if l.globals, err = mem.load(e.mod); err != nil {
@@ -115,18 +111,20 @@ func (l *launch) shape() error {
 		l.cluster = e.Cluster
 	}
 	l.cluster = atLeast1(l.cluster)
-	if e.BlocksAreClusters {
-		for i := range l.grid {
-			l.grid[i] *= l.cluster[i]
-		}
-	}
 	threads, ctas := 1, 1
 	for i := range 3 {
-		if l.grid[i] < 0 || l.grid[i] > 1<<31 || l.block[i] < 0 || l.block[i] > maxThreads || l.grid[i]%max(1, l.cluster[i]) != 0 {
+		n := 1
+		if e.BlocksAreClusters {
+			n = l.cluster[i]
+		}
+		if l.grid[i] < 0 || l.grid[i] > maxIDs/n || l.block[i] < 0 || l.block[i] > maxThreads || l.grid[i]*n%l.cluster[i] != 0 {
 			return fmt.Errorf("bad launch: grid %v, block %v, cluster %v", l.grid, l.block, l.cluster)
 		}
+		l.grid[i] *= n
 		threads *= l.block[i]
-		ctas *= l.grid[i]
+		if ctas *= l.grid[i]; ctas > maxIDs {
+			return fmt.Errorf("bad launch: grid %v, more than %d CTAs", l.grid, maxIDs)
+		}
 	}
 	l.warpsPerCTA = (threads + 31) / 32
 	l.ctas, l.idsPerCTA = ctas, l.warpsPerCTA*int(e.prog.agents)
@@ -206,7 +204,7 @@ func (l *launch) run(ctx context.Context) error {
 		}
 		before, event := l.steps, l.lastProgress
 		l.round = round
-		for _, i := range l.order(len(l.resident)) {
+		for _, i := range l.order(len(l.resident), false) { // admitted in the order of the schedule
 			l.runSlice(l.resident[i])
 		}
 		if err := l.overLimits(); err != nil {
@@ -302,15 +300,17 @@ func (l *launch) admit(i int) {
 		id := [3]int{first[0] + rank%n[0], first[1] + rank/n[0]%n[1], first[2] + rank/n[0]/n[1]}
 		all.ctas = append(all.ctas, l.newCTA(id[0]+l.grid[0]*(id[1]+l.grid[1]*id[2]), rank, all))
 	}
-	l.resident = append(l.resident, all.ctas...)
+	for _, i := range l.order(len(all.ctas), l.opt.Schedule == Reverse) {
+		l.resident = append(l.resident, all.ctas[i])
+	}
 }
 
-// order gives the order of a scheduling round over n things.
-func (l *launch) order(n int) []int {
+// order gives the order of a scheduling round over n things, first or last first unless it is random.
+func (l *launch) order(n int, lastFirst bool) []int {
 	p := make([]int, n)
 	for i := range p {
 		p[i] = i
-		if l.opt.Schedule == Reverse {
+		if lastFirst {
 			p[i] = n - 1 - i
 		}
 	}
@@ -322,7 +322,7 @@ func (l *launch) order(n int) []int {
 
 // runSlice lets every warp of a CTA run for a time slice.
 func (l *launch) runSlice(c *cta) {
-	for _, i := range l.order(len(c.warps)) {
+	for _, i := range l.order(len(c.warps), l.opt.Schedule == Reverse) {
 		w := c.warps[i]
 		n := timeSlice
 		if l.opt.Schedule == Random {
@@ -457,9 +457,8 @@ func (l *launch) newCTA(index, rank int, all *cluster) *cta {
 	}
 	c.shared.shadow.reset()
 	c.cluster, c.shared.owner, c.shared.base = all, c, uint64(rank)<<rankShift
-	ours := func(k syncAddr) bool { return k.r == c.shared }
-	maps.DeleteFunc(l.released, func(k syncAddr, _ *published) bool { return ours(k) })
-	maps.DeleteFunc(l.mbarriers, func(k syncAddr, _ *mbarrier) bool { return ours(k) })
+	clear(c.shared.released)
+	clear(c.shared.barriers)
 	for i := range c.barriers {
 		c.barriers[i] = barrier{}
 	}

@@ -734,6 +734,7 @@ func TestLaunchesThatDoNotFitAreRefused(t *testing.T) {
 		{"another entry", "f", nil, interp.Options{}, "no entry 'f'"},
 		{"no argument", "k", nil, interp.Options{}, "has 1 parameters, got 0 arguments"},
 		{"a huge grid", "k", []uint64{0}, interp.Options{Grid: [3]int{1 << 24, 1, 1}}, "grid extent 16777216 is too big"},
+		{"too many blocks", "k", []uint64{0}, interp.Options{Grid: [3]int{1 << 22, 1 << 21, 1 << 21}}, "grid [4194304 2097152 2097152] is too big"},
 	} {
 		if _, err := p.Run(context.Background(), tt.entry, interp.NewMemory(), tt.args, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)

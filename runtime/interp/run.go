@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -79,13 +80,18 @@ func (p *Program) Run(ctx context.Context, name string, mem *Memory, args []uint
 	if o.MaxSteps == 0 {
 		o.MaxSteps = DefaultMaxSteps
 	}
+	blocks := int64(1)
 	for i := range o.Grid {
 		if o.Grid[i] = max(o.Grid[i], 1); o.Grid[i] >= 1<<24 {
 			return nil, fmt.Errorf("grid extent %d is too big, the limit is %d", o.Grid[i], 1<<24-1)
 		}
+		if blocks > math.MaxInt64/int64(o.Grid[i]) {
+			return nil, fmt.Errorf("grid %v is too big, the limit is %d tile blocks", o.Grid, int64(math.MaxInt64))
+		}
+		blocks *= int64(o.Grid[i])
 	}
 	p.load(mem)
-	l := &launch{ctx: ctx, prog: p, entry: e, args: args, opts: &o, blocks: int64(o.Grid[0]) * int64(o.Grid[1]) * int64(o.Grid[2])}
+	l := &launch{ctx: ctx, prog: p, entry: e, args: args, opts: &o, blocks: blocks}
 	defer context.AfterFunc(ctx, func() { l.stop.Store(true) })()
 	workers := 1
 	if e.independent {

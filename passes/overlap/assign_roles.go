@@ -391,10 +391,8 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 				}
 			}
 		}
-		for _, u := range c.ResultToken().Uses() {
-			if !ir.Is[tileaa.AsyncCopy](u.Owner()) { // which goes with this one
-				before[u.Owner().AncestorIn(body)] = true
-			}
+		for _, op := range comesAfterCopy(c, map[*ir.Op]bool{}) {
+			before[op.AncestorIn(body)] = true
 		}
 	}
 	for _, op := range body.Ops() {
@@ -406,6 +404,20 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 		}
 	}
 	return first, last
+}
+
+// comesAfterCopy are the ops that come after a copy by its token, but copies: they are of the role that copies, and what comes after them is not.
+func comesAfterCopy(c tileaa.AsyncCopy, seen map[*ir.Op]bool) (list []*ir.Op) {
+	for _, u := range c.ResultToken().Uses() {
+		switch next, ok := ir.As[tileaa.AsyncCopy](u.Owner()); {
+		case !ok:
+			list = append(list, u.Owner())
+		case !seen[next.Op]:
+			seen[next.Op] = true
+			list = append(list, comesAfterCopy(next, seen)...)
+		}
+	}
+	return list
 }
 
 // onlyUnitReads reports whether only products of the tensor unit read what a copy writes.

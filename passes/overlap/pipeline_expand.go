@@ -35,6 +35,11 @@ type expansion struct {
 func (p *pipeline) expand(s *pass.State, c choice) {
 	x := &expansion{rewriting: rewriting{p, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}, slots: int64(c.slots), groups: c.groups, oneBlock: c.blocks == 1, spareRegisters: c.blocks <= 2 && c.registersFit}
 	x.b.Loc = p.loop.Op.Loc()
+	copies := make([]*ir.Op, len(p.copies))
+	for i, c := range p.copies {
+		copies[i] = c.Op
+	}
+	keepPaths(s.Ctx, p.loop.Op, copies)
 	for i, c := range p.copies {
 		slots := x.slots
 		if planted.On("slot-too-few") && slots > 1 {

@@ -28,7 +28,7 @@ import (
 // A load may go before the rest of the iterations around it when it is weak, comes by its token after nothing that the loop writes, and is
 // addressed by pure operations on the counter, on what other such loads bring, and on carried values that follow from the like. All
 // iterations that are made one run to their end: the loop has no other exit, and nothing in it can stop the kernel. Without a path of
-// tokens two accesses have no order, so no more is needed.
+// tokens two accesses have no order, and paths through the load stay (token_paths.go), so no more is needed.
 //
 // Iterations are counted from 0, because a counter that goes in steps of four may not fit its type where one in single steps does.
 func UnrollLoops(s *pass.State) error {
@@ -189,6 +189,13 @@ const unrollReserve = 24
 func (u *unrolling) unroll(s *pass.State, factor int) {
 	u.factor, u.b = factor, ir.NewBuilder(s.Ctx).Before(u.loop.Op)
 	u.b.Loc = u.loop.Op.Loc()
+	var loads []*ir.Op
+	for _, op := range u.loop.Op.Body().Ops() {
+		if _, ok := u.loads[op]; ok {
+			loads = append(loads, op)
+		}
+	}
+	keepPaths(s.Ctx, u.loop.Op, loads)
 	t := tileaa.AsTile(u.loop.Lower())
 	trips := u.trips(t)
 	whole := u.wholeRounds(t, trips)

@@ -33,6 +33,7 @@ type summary struct {
 	carried     []coverage // what the tokens that it carries cover then
 	transparent bool       // some way leads through it without a barrier
 	end         *pending   // what its end leaves; nil: it has none
+	waited      []*ir.Op   // of first, the copies that it waits for behind its last barrier
 	tokens      []coverage
 	exposed     exposedAccesses
 	zeroTrip    bool
@@ -116,6 +117,9 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	if !sum.transparent { // before the results: what their tokens cover may come after that barrier
 		p.syncAll(w.tick())
 		p.inFlight = nil
+		for _, copy := range sum.waited {
+			w.copyDone[copy] = p.synced
+		}
 	}
 	w.results(op, tokens, sum.level, p)
 	if sum.end != nil {
@@ -217,6 +221,11 @@ func (w *inserter) summarize(op *ir.Op, first []flight) *summary {
 		out.state = out.after
 	}
 	sum.end, sum.tokens = out.state, out.tokens
+	for _, f := range first {
+		if f.op != nil && sum.end != nil && w.copyDone[f.op] >= sum.end.synced {
+			sum.waited = append(sum.waited, f.op)
+		}
+	}
 	sum.transparent = sum.zeroTrip || out.state != nil && w.open(out.state)
 	if l.conts.state == nil || !w.open(l.conts.state) {
 		sum.exposed.shared = spansBeforeLoop(sum.exposed.shared, loop)

@@ -156,12 +156,13 @@ func sameElements(a, b span) bool {
 	return ir.Is[tileaa.AllocShared](a.buffer.DefiningOp()) && ir.Is[tileaa.AllocShared](b.buffer.DefiningOp()) && a.lo == b.lo && a.buffer.Type() == b.buffer.Type()
 }
 
-// bufferLayout is the layout in which a buffer is stored or loaded whole; nil for other accesses.
+// bufferLayout is the layout in which a buffer is stored or loaded whole; nil for other accesses, and for those to a view, in which elements have other
+// coordinates.
 func bufferLayout(op *ir.Op) *layout.Layout {
-	if s, ok := ir.As[tileaa.BufferStore](op); ok {
+	if s, ok := ir.As[tileaa.BufferStore](op); ok && tileaa.ViewedBuffer(s.Buffer()) == s.Buffer() {
 		return tileaa.LayoutOf(s.Value())
 	}
-	if l, ok := ir.As[tileaa.BufferLoad](op); ok {
+	if l, ok := ir.As[tileaa.BufferLoad](op); ok && tileaa.ViewedBuffer(l.Buffer()) == l.Buffer() {
 		return tileaa.LayoutOf(l.Result())
 	}
 	return nil
@@ -181,9 +182,8 @@ func accesses(op *ir.Op) []span {
 // bytesOf is the place of a buffer, for the slot of a ring all of the ring: its slot says more. It is all of shared memory for a buffer
 // that is chosen at run time.
 func bytesOf(op *ir.Op, v *ir.Value, write bool) span {
-	r := span{buffer: v, layout: bufferLayout(op), write: write}
 	v = tileaa.ViewedBuffer(v)
-	r.buffer = v
+	r := span{buffer: v, layout: bufferLayout(op), write: write}
 	ring := v
 	if s, ok := ir.DefinedBy[tileaa.RingSlot](v); ok {
 		ring = s.Ring()

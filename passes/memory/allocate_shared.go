@@ -150,13 +150,19 @@ func placeSeparately(s *pass.State, entry *ir.Op, list []*LiveInterval) (total i
 		if !slices.ContainsFunc(list, own) {
 			continue
 		}
-		apart := make([]*LiveInterval, len(list))
+		apart, end := make([]*LiveInterval, len(list)), 0
+		for _, iv := range list {
+			end = max(end, iv.Last)
+		}
 		for i, iv := range list {
 			s.Step()
 			c := *iv
+			if own(iv) {
+				c.First, c.Last = 0, end
+			}
 			apart[i] = &c
 		}
-		more, err := placed(s, apart, own)
+		more, err := PlaceBuffers(s, apart)
 		if err != nil || blocks(registers, more) < blocks(registers, total) {
 			continue
 		}

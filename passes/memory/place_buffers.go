@@ -8,13 +8,8 @@ import (
 	"tileiras/passes/pass"
 )
 
-// PlaceBuffers finds offsets and returns the bytes that all take together, those of buffers that are alive together apart.
+// PlaceBuffers finds offsets and returns the bytes that all take together: big buffers first, each at the lowest place that is free while it lives.
 func PlaceBuffers(s *pass.State, list []*LiveInterval) (total int, err error) {
-	return placed(s, list, func(*LiveInterval) bool { return false })
-}
-
-// placed finds offsets, big buffers first, each at the lowest place that is free while it lives, or if it has memory of its own, always.
-func placed(s *pass.State, list []*LiveInterval, own func(iv *LiveInterval) bool) (total int, err error) {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *LiveInterval) int { return cmp.Compare(b.Size, a.Size) })
 	alive := TimelineOf(list)
@@ -26,7 +21,7 @@ func placed(s *pass.State, list []*LiveInterval, own func(iv *LiveInterval) bool
 	for _, iv := range order {
 		s.Step()
 		taken := ever
-		if always := iv.First == 0 && iv.Last == end; !always && !own(iv) {
+		if always := iv.First == 0 && iv.Last == end; !always {
 			taken = segmentsOf(alive.During(s, iv.First, iv.Last))
 		}
 		iv.offset = taken.gap(iv.Size, iv.Align)

@@ -20,15 +20,14 @@ func TestPlacesAreLowest(t *testing.T) {
 			first := random.IntN(60)
 			list = append(list, &LiveInterval{First: first, Last: first + random.IntN(20), Size: 16 * random.IntN(64), Align: 16 << random.IntN(4)})
 		}
-		own := func(iv *LiveInterval) bool { return iv.Size < 256 }
-		if _, err := placed(s, list, own); err != nil {
+		if _, err := PlaceBuffers(s, list); err != nil {
 			t.Fatal(err)
 		}
 		for i, iv := range list {
 			free := func(at int) bool {
 				for j, p := range list {
 					before := p.Size > iv.Size || p.Size == iv.Size && j < i
-					together := p.First < iv.Last && iv.First < p.Last || own(iv)
+					together := p.First < iv.Last && iv.First < p.Last
 					if before && together && at < p.offset+p.Size && p.offset < at+iv.Size {
 						return false
 					}

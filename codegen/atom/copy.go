@@ -104,6 +104,16 @@ func asyncCopies() (out []*Copy) {
 	return out
 }
 
+// CopyOf is the preferred row of a kind that moves exactly so many bytes a lane, on whichever targets; nil if there is none.
+func CopyOf(kind CopyKind, bytes int) *Copy {
+	for _, c := range slices.Backward(copies[kind]()) {
+		if c.Matrices == 0 && c.Bytes == bytes {
+			return c
+		}
+	}
+	return nil
+}
+
 // SelectCopy is the widest row of a kind that a target has and that moves at most bytes a lane; nil if there is none.
 func SelectCopy(t *target.Target, kind CopyKind, bytes int) *Copy {
 	for _, c := range slices.Backward(copies[kind]()) {

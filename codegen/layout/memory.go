@@ -260,7 +260,7 @@ func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
 	return v, true
 }
 
-// pieces is Vectors without the groups, and the registers at the places of a vector as a linear map.
+// vectorMap is Vectors without the groups, and the registers at the places of a vector as a linear map.
 func (m MemLayout) vectorMap(l Layout, vec int) (v Vectors, step Matrix, ok bool) {
 	if vec < 1 || vec > 1<<len(m.bases) || m.every%vec != 0 || m.pad%vec != 0 || !slices.Equal(l.shape, m.shape) {
 		return Vectors{}, Matrix{}, false

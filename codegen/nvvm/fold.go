@@ -175,7 +175,7 @@ func (b *builder) splitAdd(x reg) (base reg, c uint64, ok bool) {
 	return s.base, s.c, ok
 }
 
-// addSeparately is x + y with constants that were added to them added last.
+// addApart is x + y with constants that were added to them added last.
 func (b *builder) addApart(x, y reg) reg {
 	if _, _, ok := b.splitAdd(y); ok {
 		x, y = y, x

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
@@ -393,19 +394,6 @@ func pointerBlock(f *fn, op *ir.Op) {
 	f.blocks[op.Result(0)] = f.pointersOf(op)
 }
 
-// asyncCopyOf is the instruction that copies so many bytes; "" if there is none.
-func asyncCopyOf(bytes int) string {
-	switch bytes {
-	case 4:
-		return "cp.async.ca.shared.global.4"
-	case 8:
-		return "cp.async.ca.shared.global.8"
-	case 16:
-		return "cp.async.cg.shared.global.16"
-	}
-	return ""
-}
-
 // asyncCopy moves a block to a buffer past the registers. Each copy is 4, 8 or 16 bytes that are neighbours on both sides; where the
 // block leaves the array, a copy of fewer bytes, or none, fills with zeros. A copy whose condition does not hold writes nothing.
 func asyncCopy(f *fn, op *ir.Op) {
@@ -433,11 +421,11 @@ func asyncCopy(f *fn, op *ir.Op) {
 	for _, r := range from {
 		bytes := len(r.regs) * b.bytes
 		dst := &to[r.regs[0]]
-		name := asyncCopyOf(bytes)
-		if !slices.Equal(dst.regs, r.regs) || name == "" {
+		row := atom.CopyOf(atom.AsyncCopy, bytes)
+		if !slices.Equal(dst.regs, r.regs) || row == nil {
 			f.unsupported("a copy of %d bytes", bytes)
 		}
-		args := make([]reg, 0, 6)
+		name, args := row.Name, make([]reg, 0, 6)
 		if !owner.is(1) {
 			name, args = "@"+name, append(args, owner)
 		}

@@ -205,7 +205,7 @@ func smallPieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, war
 	return list
 }
 
-// piecesCost makes big tiles in pieces of so many registers of a thread, which has at most limit. A loop holds what it adds up beside a piece.
+// inPieces makes big tiles in pieces of so many registers of a thread, which has at most limit. A loop holds what it adds up beside a piece.
 func inPieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, warps, regs, limit int) candidate {
 	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", warps, regs), cost: price{quarters: cost.SpreadCost(0, cost.MaxWarps).Quarters()}}
 	c.plan = &tileaa.PlanAttr{Warps: warps, Stages: 1, MaxReg: limit, Sliced: true, PieceRegs: regs}

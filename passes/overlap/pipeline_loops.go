@@ -2,7 +2,6 @@ package overlap
 
 import (
 	"math"
-	"slices"
 
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
@@ -103,6 +102,7 @@ type pipeline struct {
 	tokens      [][]*ir.Value   // by copy: the tokens from outside of the loop that it comes after
 	allowLoads  bool            // addresses may depend on loads and tiles
 	slice       map[*ir.Op]bool // backward slice of the copies' addresses, computed ahead
+	order       tokenOrder      // nil until somebody asks
 	carriedArgs []*ir.Value     // loop-carried arguments that the slice depends on
 }
 
@@ -129,7 +129,7 @@ func pipelined(op *ir.Op) (p *pipeline, ok bool) {
 		return nil, false
 	}
 	for _, c := range p.copies {
-		tokens, free := p.comesAfter(c.Token(), map[*ir.Value]bool{})
+		tokens, free := p.comesAfter(c.Token())
 		if !free || !p.fillsOwnBuffer(c) || !p.computable(c.Block()) || !p.computable(c.When()) {
 			return nil, false
 		}
@@ -175,36 +175,4 @@ func (p *pipeline) computable(v *ir.Value) bool {
 	ok := a.Computable(v)
 	p.carriedArgs = a.CarriedArgs
 	return ok
-}
-
-// comesAfter lists the tokens from outside of the loop that a token comes after; free is false if it comes after anything in the loop but
-// weak reads.
-func (p *pipeline) comesAfter(v *ir.Value, seen map[*ir.Value]bool) (outside []*ir.Value, free bool) {
-	if v == nil || seen[v] {
-		return nil, true
-	}
-	seen[v] = true
-	if ir.DefinedOutside(v, p.loop.Op) {
-		return []*ir.Value{v}, true
-	}
-	var before []*ir.Value
-	if i, ok := p.flow.CarriedIndex(v); ok {
-		before = p.flow.CarriedIncoming(i)
-	} else if op := v.DefiningOp(); op != nil && (kernel.AccessKindsOf(op) == 0 && op.NumRegions() == 0 || kernel.AccessKindsOf(op) == kernel.WeakRead) {
-		before = slices.DeleteFunc(op.Operands(), func(o *ir.Value) bool { return !tileaa.IsToken(o) })
-	} else {
-		return nil, false
-	}
-	for _, b := range before {
-		more, ok := p.comesAfter(b, seen)
-		if !ok {
-			return nil, false
-		}
-		for _, m := range more {
-			if !slices.Contains(outside, m) {
-				outside = append(outside, m)
-			}
-		}
-	}
-	return outside, true
 }

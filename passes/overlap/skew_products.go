@@ -210,7 +210,7 @@ func (k *skewCandidate) availableAhead(factor *ir.Value) bool {
 	if c.Op == nil || c.When() != nil || c.ResultToken().HasUses() || !k.fillsOwnBuffer(c) || !k.computable(c.Block()) {
 		return false
 	}
-	tokens, free := k.comesAfter(c.Token(), map[*ir.Value]bool{})
+	tokens, free := k.comesAfter(c.Token())
 	k.copies, k.tokens = append(k.copies, c), append(k.tokens, tokens)
 	return free
 }

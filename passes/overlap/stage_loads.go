@@ -167,7 +167,7 @@ func (g *collector) collect(v *ir.Value) bool {
 	load := kernel.IsPlainLoad(op)
 	switch {
 	case load && !tileaa.IsStrong(op):
-		if _, free := g.comesAfter(tileaa.TokenBefore(op), map[*ir.Value]bool{}); !free || op.Result(1).HasUses() {
+		if _, free := g.comesAfter(tileaa.TokenBefore(op)); !free || op.Result(1).HasUses() {
 			return false
 		}
 		g.loads = append(g.loads, op)
@@ -312,7 +312,7 @@ func (g *staging) untie() {
 			if before == nil || ir.DefinedOutside(before, g.loop.Op) {
 				continue
 			}
-			tokens, _ := g.comesAfter(before, map[*ir.Value]bool{})
+			tokens, _ := g.comesAfter(before)
 			ir.Cast[tileaa.TokenOp](l).SetToken(tileaa.JoinTokens(g.b, tokens))
 		}
 	}

@@ -1,7 +1,6 @@
 package overlap
 
 import (
-	"maps"
 	"slices"
 
 	"tileiras/codegen/cost"
@@ -89,39 +88,87 @@ type unrolling struct {
 func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
 	u := &unrolling{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op)}}, loads: map[*ir.Op][]*ir.Value{}, early: map[*ir.Op]int{}}
 	u.flow, _ = ir.LoopOf(op)
+	a := addressing{u, u.waiting(s), map[*ir.Value]int{}}
 	for o := op.Body().First(); o != nil; o = o.Next() {
 		s.Step()
-		if !kernel.IsPlainLoad(o) || tileaa.IsStrong(o) {
+		load := kernel.IsPlainLoad(o) && !tileaa.IsStrong(o)
+		if !load && !movesFreely(o) {
 			continue
 		}
-		if tokens, free := u.comesAfter(tileaa.TokenBefore(o), map[*ir.Value]bool{}); free || planted.On("load-past-store") {
-			a := addressing{u, maps.Clone(u.early), map[*ir.Op]bool{}, map[*ir.Value]bool{}}
-			if deep, ok := a.allOf(o, false); ok {
-				a.early[o] = deep
-				u.early, u.loads[o], u.maxDepth = a.early, tokens, max(u.maxDepth, deep)
+		deep, ok := a.depthOf(o)
+		switch {
+		case !ok:
+		case !load:
+			for _, r := range o.Results() {
+				a.depth[r] = deep
+			}
+		default:
+			if tokens, free := u.comesAfter(tileaa.TokenBefore(o)); free || planted.On("load-past-store") {
+				a.depth[o.Result(0)] = deep + 1
+				u.loads[o], u.maxDepth = tokens, max(u.maxDepth, deep)
+				a.first(o, deep)
 			}
 		}
 	}
 	return u
 }
 
-// addressing finds what the operands of one load follow from.
-type addressing struct {
-	*unrolling
-	early   map[*ir.Op]int
-	carries map[*ir.Op]bool    // what carried values follow from
-	visited map[*ir.Value]bool // carried values
+// movesFreely reports whether an op may go before what stands in front of it, as far as its operands let it.
+func movesFreely(op *ir.Op) bool { return op.Traits().Has(ir.Pure) && op.NumRegions() == 0 }
+
+// waiting are the values of the body that follow from more than the counter and other carried values: what goes from one iteration to the next
+// may not follow from loads, or those of all iterations would wait for each other.
+func (u *unrolling) waiting(s *pass.State) map[*ir.Value]bool {
+	waits, body := map[*ir.Value]bool{}, u.loop.Op.Body()
+	var work []*ir.Value
+	add := func(list ...*ir.Value) {
+		for _, v := range list {
+			if !waits[v] {
+				waits[v] = true
+				work = append(work, v)
+			}
+		}
+	}
+	for op := body.First(); op != nil; op = op.Next() {
+		if !movesFreely(op) {
+			add(op.Results()...)
+		}
+	}
+	for len(work) > 0 {
+		v := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, use := range v.Uses() {
+			s.Step()
+			switch op := use.Owner(); {
+			case op.Block() != body:
+			case op == body.Terminator():
+				add(u.flow.Carried()[use.Index()])
+			default:
+				add(op.Results()...)
+			}
+		}
+	}
+	return waits
 }
 
-// allOf reports whether the operands of an op but for tokens can be computed before the rest of the body, and after how many loads. What goes
-// from one iteration to the next may not follow from loads: those of all iterations would wait for each other.
-func (a *addressing) allOf(op *ir.Op, carried bool) (deep int, ok bool) {
+// addressing finds what can be computed before the rest of the body, and after how many loads that wait for each other.
+type addressing struct {
+	*unrolling
+	waits map[*ir.Value]bool
+	depth map[*ir.Value]int // of results that can
+}
+
+// depthOf reports whether the operands of an op but for tokens can be computed before the rest of the body, and after how many loads.
+func (a *addressing) depthOf(op *ir.Op) (deep int, ok bool) {
 	for _, v := range op.Operands() {
-		if tileaa.IsToken(v) {
+		if tileaa.IsToken(v) || ir.DefinedOutside(v, a.loop.Op) || v == a.flow.InductionVar() {
 			continue
 		}
-		n, ok := a.first(v, carried)
-		if !ok {
+		n, known := a.depth[v]
+		if _, carried := a.flow.CarriedIndex(v); carried {
+			n, known = 0, !a.waits[v]
+		}
+		if !known {
 			return 0, false
 		}
 		deep = max(deep, n)
@@ -129,34 +176,20 @@ func (a *addressing) allOf(op *ir.Op, carried bool) (deep int, ok bool) {
 	return deep, true
 }
 
-func (a *addressing) first(v *ir.Value, carried bool) (deep int, ok bool) {
-	if ir.DefinedOutside(v, a.loop.Op) || v == a.flow.InductionVar() {
-		return 0, true
+// first has an op, and what its operands follow from, go first.
+func (a *addressing) first(op *ir.Op, deep int) {
+	if _, known := a.early[op]; known {
+		return
 	}
-	if i, ok := a.flow.CarriedIndex(v); ok {
-		if a.visited[v] {
-			return 0, true
-		}
-		a.visited[v] = true
-		return a.first(a.flow.Continues()[0].Operand(i), true)
-	}
-	op := v.DefiningOp()
-	if op == nil || op.Block() != a.loop.Op.Body() {
-		return 0, false
-	}
-	if _, ok := a.loads[op]; ok {
-		return a.early[op] + 1, !carried && v == op.Result(0)
-	}
-	if op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) {
-		return 0, false
-	}
-	if n, known := a.early[op]; known && (!carried || a.carries[op]) {
-		return n, true
-	}
-	a.carries[op] = carried
-	deep, ok = a.allOf(op, carried)
 	a.early[op] = deep
-	return deep, ok
+	for _, v := range op.Operands() {
+		if i, carried := a.flow.CarriedIndex(v); carried && !tileaa.IsToken(v) {
+			v = a.flow.Continues()[0].Operand(i)
+		}
+		if from := v.DefiningOp(); from != nil && from.Block() == a.loop.Op.Body() && movesFreely(from) {
+			a.first(from, a.depth[from.Result(0)])
+		}
+	}
 }
 
 // demand is what the loop asks of a thread.

@@ -82,6 +82,17 @@ var families = []family{
 			return numbered(access+"%l$, %t$ = load_ptr_tko weak %p$ token=%t$- : tile<128xptr<f32>> -> tile<128xf32>, token", i+1)
 		}) + fmt.Sprintf("%%end = store_ptr_tko weak %%c, %%x token=%%t%d : tile<128xptr<f32>>, tile<128xf32> -> token\n", n))
 	}},
+	{"loop of loads on one chain of tokens", func(n int) string {
+		return body("%r, %rt = for %j in (%z to %n, step %o) : tile<i32> iter_values(%a0 = %x, %t0 = %t) -> (tile<128xf32>, token) {\n" + repeat(n, func(i int) string {
+			return numbered(access+"%l$, %t$ = load_ptr_tko weak %p$ token=%t$- : tile<128xptr<f32>> -> tile<128xf32>, token\n%a$ = addf %a$-, %l$ : tile<128xf32>", i+1)
+		}) + fmt.Sprintf("continue %%a%d, %%t%d : tile<128xf32>, token\n}\n%%end = store_ptr_tko weak %%c, %%r token=%%rt : tile<128xptr<f32>>, tile<128xf32> -> token\n", n, n))
+	}},
+	{"loop of loads whose addresses a load changes", func(n int) string {
+		return body("%r = for %j in (%z to %n, step %o) : tile<i32> iter_values(%k0 = %i) -> (tile<128xi32>) {\n" + repeat(n, func(i int) string {
+			return numbered("%k$ = muli %k$-, %i : tile<128xi32>\n%p$ = offset %c, %k$ : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>\n%l$, %t$ = load_ptr_tko weak %p$ : tile<128xptr<f32>> -> tile<128xf32>, token", i+1)
+		}) + "%s0 = addf %x, %x : tile<128xf32>\n" + repeat(n, func(i int) string { return numbered("%s$ = addf %s$-, %l$ : tile<128xf32>", i+1) }) +
+			fmt.Sprintf("%%next = bitcast %%s%d : tile<128xf32> -> tile<128xi32>\ncontinue %%next : tile<128xi32>\n}\n", n) + storeThroughPointers("%q", "i32", 128, "%r"))
+	}},
 	{"entries", func(n int) string {
 		return "cuda_tile.module @m {\n" + repeat(n, func(i int) string {
 			return numbered("entry @k$(%p: tile<ptr<i32>>) {\n%o = constant <i32: $> : tile<i32>\n%t = store_ptr_tko weak %p, %o : tile<ptr<i32>>, tile<i32> -> token\nreturn\n}", i)

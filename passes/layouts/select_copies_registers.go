@@ -67,14 +67,14 @@ func scalarsToTiles(s *pass.State) {
 	late := map[*ir.Op]bool{}
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
 		l, ok := ir.As[tileaa.Load](op)
-		if !ok || tileaa.IsRanked(l.Result()) || tileaa.IsStrong(op) || !ir.IsFloat(tileaa.AsTile(l.Result()).Elem, float.F32) || !kernel.CanPrefetch(op) || !tileaa.ZeroFilled(op) {
+		if !ok || tileaa.IsRanked(l.Result()) || tileaa.IsStrong(op) || !ir.IsFloat(tileaa.AsTile(l.Result()).Elem, float.F32) || !tileaa.ZeroFilled(op) {
 			return
 		}
 		loop := op.ParentOp()
 		if _, known := late[loop]; !known {
 			late[loop] = loadsStall(s, loop)
 		}
-		if late[loop] {
+		if late[loop] && kernel.CanPrefetch(op) {
 			loads = append(loads, l)
 		}
 	})

@@ -103,6 +103,7 @@ type pipeline struct {
 	allowLoads  bool            // addresses may depend on loads and tiles
 	slice       map[*ir.Op]bool // backward slice of the copies' addresses, computed ahead
 	order       tokenOrder      // nil until somebody asks
+	place       map[*ir.Op]int  // of the ops of the body; nil until somebody asks
 	carriedArgs []*ir.Value     // loop-carried arguments that the slice depends on
 }
 
@@ -130,7 +131,7 @@ func pipelined(op *ir.Op) (p *pipeline, ok bool) {
 	}
 	for _, c := range p.copies {
 		tokens, free := p.comesAfter(c.Token())
-		if !free || !p.fillsOwnBuffer(c) || !p.computable(c.Block()) || !p.computable(c.When()) {
+		if !free || !p.filledOnce(c.Op, c.Buffer()) || !p.computable(c.Block()) || !p.computable(c.When()) {
 			return nil, false
 		}
 		p.tokens = append(p.tokens, tokens)
@@ -138,21 +139,18 @@ func pipelined(op *ir.Op) (p *pipeline, ok bool) {
 	return p, len(p.copies) > 0
 }
 
-// fillsOwnBuffer reports whether the buffer of a copy is allocated in the iteration and otherwise only read, after the copy.
-func (p *pipeline) fillsOwnBuffer(c tileaa.AsyncCopy) bool {
-	return filledOnce(p.loop.Op, c.Op, c.Buffer())
-}
-
 // filledOnce reports whether a buffer is allocated in the loop's body and only read after fill, the one op that writes it.
-func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
+func (p *pipeline) filledOnce(fill *ir.Op, buffer *ir.Value) bool {
 	alloc := buffer.DefiningOp()
-	body := loop.Body()
-	if alloc == nil || alloc.Block() != body || alloc.Code() != tileaa.OpAllocShared {
+	body := p.loop.Op.Body()
+	if alloc == nil || alloc.Block() != body || alloc.Code() != tileaa.OpAllocShared || fill.Block() != body {
 		return false
 	}
-	after := map[*ir.Op]bool{}
-	for o := fill.Next(); o != nil; o = o.Next() {
-		after[o] = true
+	if p.place == nil {
+		p.place = map[*ir.Op]int{}
+		for n, op := range body.Ops() {
+			p.place[op] = n
+		}
 	}
 	for _, user := range tileaa.BufferUsers(buffer) {
 		if user == fill {
@@ -161,7 +159,7 @@ func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
 		if tileaa.Touches(user, ir.Write, tileaa.SharedSpace) {
 			return false
 		}
-		if !after[user.AncestorIn(body)] {
+		if p.place[user.AncestorIn(body)] < p.place[fill] {
 			return false
 		}
 	}

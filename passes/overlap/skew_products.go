@@ -207,7 +207,7 @@ func (k *skewCandidate) availableAhead(factor *ir.Value) bool {
 			return false
 		}
 	}
-	if c.Op == nil || c.When() != nil || c.ResultToken().HasUses() || !k.fillsOwnBuffer(c) || !k.computable(c.Block()) {
+	if c.Op == nil || c.When() != nil || c.ResultToken().HasUses() || !k.filledOnce(c.Op, c.Buffer()) || !k.computable(c.Block()) {
 		return false
 	}
 	tokens, free := k.comesAfter(c.Token())

@@ -124,8 +124,11 @@ func newStaging(s *pass.State, op *ir.Op) *staging {
 	}
 	for _, o := range g.body {
 		s.Step()
-		if st, ok := ir.As[tileaa.BufferStore](o); ok && filledOnce(op, o, st.Buffer()) {
-			c := collector{&pipeline{loop: g.loop, flow: g.flow, slice: maps.Clone(g.slice), carriedArgs: g.carriedArgs},
+		if st, ok := ir.As[tileaa.BufferStore](o); ok && g.filledOnce(o, st.Buffer()) {
+			if g.order == nil {
+				g.order = tokenOrderOf(g.flow)
+			}
+			c := collector{&pipeline{loop: g.loop, flow: g.flow, slice: maps.Clone(g.slice), carriedArgs: g.carriedArgs, order: g.order, place: g.place},
 				&stagedStore{st, nil, map[*ir.Op]bool{}, map[*ir.Op]bool{}}}
 			if c.collect(st.Value()) && len(c.loads) > 0 && c.closed() {
 				g.stores, g.pipeline = append(g.stores, c.stagedStore), c.pipeline
@@ -192,10 +195,7 @@ func (g *collector) collect(v *ir.Value) bool {
 
 // closed reports whether the loads of a store have no other users.
 func (g *collector) closed() bool {
-	for _, op := range g.loop.Op.Body().Ops() {
-		if !g.late[op] && !slices.Contains(g.loads, op) {
-			continue
-		}
+	for _, op := range slices.AppendSeq(slices.Clone(g.loads), maps.Keys(g.late)) { // the order does not matter
 		for _, u := range op.Result(0).Uses() {
 			if user := u.Owner(); user != g.BufferStore.Op && !g.late[user] {
 				return false

@@ -235,6 +235,15 @@ continue %d$ : tile<16x16xf32>
 				"%v$ = mmaf %h, %b$, %v : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>\n%s$ = store_view_tko weak %v$, %ob[%k$, %z] : tile<16x16xf32>, "+block+", tile<i32> -> token", i)
 		}))
 	}},
+	{"products of loads in one loop", func(n int) string {
+		return body(blocks + "%r = for %j in (%z to %n, step %o) : tile<i32> iter_values(%d0 = %v) -> (tile<16x16xf32>) {\n" + repeat(n, func(i int) string {
+			return numbered(`%k$ = constant <i32: $> : tile<i32>
+%b$ = addi %j, %k$ : tile<i32>
+%x$, %xt$ = load_view_tko weak %hb[%b$, %z] : `+halfBlock+`, tile<i32> -> tile<16x16xf16>, token
+%y$, %yt$ = load_view_tko weak %hb[%b$, %o] : `+halfBlock+`, tile<i32> -> tile<16x16xf16>, token
+%d$ = mmaf %x$, %y$, %d$- : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>`, i+1)
+		}) + fmt.Sprintf("continue %%d%d : tile<16x16xf32>\n}\n%%end = store_view_tko weak %%r, %%ob[%%z, %%z] : tile<16x16xf32>, "+block+", tile<i32> -> token\n", n))
+	}},
 	{"loops over products of loads", func(n int) string {
 		return body(blocks + repeat(n, func(i int) string {
 			return numbered(`%k$ = constant <i32: $> : tile<i32>

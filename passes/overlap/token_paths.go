@@ -43,60 +43,11 @@ func (p *pipeline) comesAfter(v *ir.Value) (outside []*ir.Value, free bool) {
 
 // tokenOrderOf passes on what tokens come after, through weak reads, joins and what the loop carries, until nothing is new.
 func tokenOrderOf(flow ir.Flow) tokenOrder {
-	order, loop := tokenOrder{}, flow.Op
-	var work []*ir.Value
-	add := func(v *ir.Value, more predecessors) {
-		p := order[v]
-		if p == nil {
-			p = &predecessors{}
-			order[v] = p
-		}
-		news := more.bound && !p.bound
-		p.bound = p.bound || more.bound
-		for _, t := range more.outside {
-			if !p.bound && !slices.Contains(p.outside, t) {
-				p.outside, news = append(p.outside, t), true
-				p.bound = len(p.outside) > maxOutside
-			}
-		}
-		if news {
-			work = append(work, v)
-		}
-	}
-	from := func(v, token *ir.Value) {
-		if ir.DefinedOutside(token, loop) {
-			add(v, predecessors{outside: []*ir.Value{token}})
-		}
-	}
-	for i, v := range flow.Carried() {
-		if tileaa.IsToken(v) {
-			for _, token := range flow.CarriedIncoming(i) {
-				from(v, token)
-			}
-		}
-	}
-	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
-		if op == loop {
-			return
-		}
-		for b := range op.Blocks() {
-			for a := range tokensOf(b.Args()) {
-				add(a, predecessors{bound: true})
-			}
-		}
-		for v := range tokensOf(op.Results()) {
-			if !passesTokens(op) {
-				add(v, predecessors{bound: true})
-				continue
-			}
-			for token := range tokensOf(op.Operands()) {
-				from(v, token)
-			}
-		}
-	})
-	for len(work) > 0 {
-		v := work[0]
-		work = work[1:]
+	t := tokenWalk{order: tokenOrder{}, loop: flow.Op}
+	t.begin(flow)
+	for len(t.work) > 0 {
+		v := t.work[0]
+		t.work = t.work[1:]
 		for _, u := range v.Uses() {
 			op := u.Owner()
 			to := ir.ForwardedTo(op, u.Index())
@@ -104,13 +55,75 @@ func tokenOrderOf(flow ir.Flow) tokenOrder {
 				to = op.Results()
 			}
 			for next := range tokensOf(to) {
-				if !ir.DefinedOutside(next, loop) {
-					add(next, *order[v])
+				if !ir.DefinedOutside(next, t.loop) {
+					t.add(next, *t.order[v])
 				}
 			}
 		}
 	}
-	return order
+	return t.order
+}
+
+// tokenWalk finds a token order.
+type tokenWalk struct {
+	order tokenOrder
+	loop  *ir.Op
+	work  []*ir.Value // whose predecessors are news to what comes after them
+}
+
+// begin notes what comes directly after tokens from outside, and what comes after more than weak reads.
+func (t *tokenWalk) begin(flow ir.Flow) {
+	for i, v := range flow.Carried() {
+		if tileaa.IsToken(v) {
+			t.after(v, flow.CarriedIncoming(i))
+		}
+	}
+	ir.Walk(t.loop, ir.PreOrder, func(op *ir.Op) {
+		if op == t.loop {
+			return
+		}
+		for b := range op.Blocks() {
+			for a := range tokensOf(b.Args()) {
+				t.add(a, predecessors{bound: true})
+			}
+		}
+		for v := range tokensOf(op.Results()) {
+			if passesTokens(op) {
+				t.after(v, op.Operands())
+			} else {
+				t.add(v, predecessors{bound: true})
+			}
+		}
+	})
+}
+
+// after notes those of the values that are tokens from outside.
+func (t *tokenWalk) after(v *ir.Value, list []*ir.Value) {
+	for token := range tokensOf(list) {
+		if ir.DefinedOutside(token, t.loop) {
+			t.add(v, predecessors{outside: []*ir.Value{token}})
+		}
+	}
+}
+
+// add notes that a token comes after more.
+func (t *tokenWalk) add(v *ir.Value, more predecessors) {
+	p := t.order[v]
+	if p == nil {
+		p = &predecessors{}
+		t.order[v] = p
+	}
+	news := more.bound && !p.bound
+	p.bound = p.bound || more.bound
+	for _, token := range more.outside {
+		if !p.bound && !slices.Contains(p.outside, token) {
+			p.outside, news = append(p.outside, token), true
+			p.bound = len(p.outside) > maxOutside
+		}
+	}
+	if news {
+		t.work = append(t.work, v)
+	}
 }
 
 // passesTokens reports whether an op orders nothing itself but weak reads.

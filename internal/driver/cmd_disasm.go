@@ -30,7 +30,7 @@ var TileIRDisasmCommand = sync.OnceValue(func() *Command {
 		Flags: slices.Concat([]Flag{
 			{Name: "print-debug-info", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.DebugInfo }, Help: "Annotate disassembly with debugging information, if present"},
 			previewFlag, strictFlag,
-		}, commonFlags),
+		}, CommonFlags),
 	}
 })
 
@@ -45,9 +45,9 @@ func TileIRDisasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int 
 func disasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	line, err := TileIRDisasmCommand().Parse(args)
 	if err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
-	if done := information(TileIRDisasmCommand(), line, stdout, stderr); done {
+	if done := Information(line, stdout, stderr); done {
 		return ExitOK
 	}
 	if len(line.Args) == 0 {
@@ -64,7 +64,7 @@ func disasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = WriteOutput("-", []byte(out), stdout)
 	}
 	if err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
 	return ExitOK
 }

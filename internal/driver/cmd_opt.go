@@ -10,7 +10,6 @@ import (
 
 	llvm "github.com/llir/llvm/ir"
 
-	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/ir/budget"
@@ -28,12 +27,12 @@ var TileOptCommand = sync.OnceValue(func() *Command {
 		Flags: slices.Concat([]Flag{
 			{Name: "passes", Kind: ListFlag, Meta: "pass,...", Help: "Passes to run, in this order; lower-to-llvm and emit-ptx too"},
 			{Name: "from", Kind: EnumFlag, Default: "tile", Help: "What the input is", Values: []Value{{"tile", "cuda_tile or TileAA"}, {"llvm", "LLVM IR"}}},
-			{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice, Field: func(o *Options) any { return &o.GPU }, Help: "GPU to compile for; without it " + DefaultGPU},
+			GPUFlag("GPU to compile for; without it " + DefaultGPU),
 			{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
-			{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
+			OptFlag(""),
 			{Name: "abi", Kind: EnumFlag, Default: "cuda", Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
 			{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the PTX and its comments"},
-		}, codeFlags(), tileTextFlags(), showFlags, commonFlags),
+		}, CodeFlags(), tileTextFlags(), showFlags, CommonFlags),
 	}
 })
 
@@ -68,13 +67,13 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 	return Arriving(func(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		line, err := TileOptCommand().Parse(args)
 		if err != nil {
-			return report(err, stderr)
+			return Report(err, stderr)
 		}
-		if information(TileOptCommand(), line, stdout, stderr) {
+		if Information(line, stdout, stderr) {
 			return ExitOK
 		}
 		if err := line.CheckFiles(); err != nil {
-			return report(err, stderr)
+			return Report(err, stderr)
 		}
 		file := "-"
 		if len(line.Args) > 0 {
@@ -82,10 +81,10 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 		}
 		src, err := ReadInput(file, stdin)
 		if err != nil {
-			return report(err, stderr)
+			return Report(err, stderr)
 		}
 		if err := checkWay(line, src); err != nil {
-			return report(err, stderr)
+			return Report(err, stderr)
 		}
 		o := line.Options()
 		o.Log = stderr
@@ -94,7 +93,7 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 		case line.String("from") == "llvm":
 			m, perr := parseLLVM(file, string(src))
 			if perr != nil {
-				return report(fail(ExitInput, "%s: %s", file, strings.TrimSpace(perr.Error())), stderr)
+				return Report(fail(ExitInput, "%s: %s", file, strings.TrimSpace(perr.Error())), stderr)
 			}
 			out, err = runLLVM(m, &Input{Ctx: NewContext(), name: file, source: src}, &o, line.List("passes"))
 		case line.Given("passes") || IsBytecode(src):
@@ -107,10 +106,10 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 			if out != "" {
 				WriteOutput(line.String("output-file"), []byte(out), stdout)
 			}
-			return report(err, stderr)
+			return Report(err, stderr)
 		}
 		if err := WriteOutput(line.String("output-file"), []byte(out), stdout); err != nil {
-			return report(err, stderr)
+			return Report(err, stderr)
 		}
 		return ExitOK
 	})

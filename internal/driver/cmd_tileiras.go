@@ -29,14 +29,14 @@ func Tileiras(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func tileiras(args []string, stdin io.Reader, stdout *output, stderr io.Writer) int {
 	line, err := TileirasCommand().Parse(args)
 	if err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
-	if done := information(TileirasCommand(), line, stdout, stderr); done {
+	if done := Information(line, stdout, stderr); done {
 		return ExitOK
 	}
 	if len(line.Args) == 0 || line.Args[0] == "" {
 		io.WriteString(stdout, TileirasCommand().HelpList(false))
-		return report(&Failure{Code: ExitUsage, Lines: []string{"error: no input file provided", ""}}, stderr)
+		return Report(&Failure{Code: ExitUsage, Lines: []string{"error: no input file provided", ""}}, stderr)
 	}
 	if cache.OutOfReach(line.String("cache")) {
 		if tilerun := native.Tilerun(); tilerun != "" {
@@ -44,7 +44,7 @@ func tileiras(args []string, stdin io.Reader, stdout *output, stderr io.Writer) 
 		}
 	}
 	if err := compileFile(line, stdin, stdout, stderr); err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
 	return ExitOK
 }
@@ -82,7 +82,7 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if line.Bool("explain") && !o.choosesAll() {
 		return fail(ExitOptions, "--explain says what the passes have chosen for a kernel, and this compile ends before they have: go on to %s or further", EmitTileAA)
 	}
-	line.print(TileirasCommand(), stderr)
+	line.PrintOptions(stderr)
 	if out == "-" && !stdout.open() {
 		return fail(ExitUsage, "standard output is closed: write to a file with -o FILE, or nothing with -o /dev/null")
 	}
@@ -179,8 +179,9 @@ func openLibraries(paths []string) error {
 	return fail(ExitUnsupported, "not supported yet: tile libraries (-l %s)", paths[0])
 }
 
-// information answers the flags that only print something, after what was wrong on the command line before them.
-func information(c *Command, line *Line, stdout, stderr io.Writer) bool {
+// Information answers the flags that only print something, after what was wrong on the command line before them.
+func Information(line *Line, stdout, stderr io.Writer) bool {
+	c := line.command
 	for _, p := range line.Problems {
 		fmt.Fprintln(stderr, p)
 	}
@@ -203,20 +204,20 @@ func information(c *Command, line *Line, stdout, stderr io.Writer) bool {
 	return line.Immediate != ""
 }
 
-// print answers --print-options and --print-all-options, on standard error: standard output may be the output.
-func (l *Line) print(c *Command, w io.Writer) {
+// PrintOptions answers --print-options and --print-all-options, on standard error: standard output may be the output.
+func (l *Line) PrintOptions(w io.Writer) {
 	if !l.Bool("print-options") && !l.Bool("print-all-options") {
 		return
 	}
-	for _, f := range c.Flags {
+	for _, f := range l.command.Flags {
 		if l.Given(f.Name) || l.Bool("print-all-options") {
 			fmt.Fprintf(w, "  %-32s = %v\n", dashed(f.Name), l.flag(f.Name).Value)
 		}
 	}
 }
 
-// report prints an error and returns its exit code.
-func report(err error, stderr io.Writer) int {
+// Report prints an error and returns its exit code.
+func Report(err error, stderr io.Writer) int {
 	var f *Failure
 	if errors.As(err, &f) {
 		io.WriteString(stderr, f.Error()+"\n")

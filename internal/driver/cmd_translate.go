@@ -43,7 +43,7 @@ var TileTranslateCommand = sync.OnceValue(func() *Command {
 			{Name: "mlir-print-op-generic", Aliases: []string{"generic-form"}, Kind: BoolFlag, Help: "Print the generic form"},
 			{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
 			{Name: "list-versions", Kind: BoolFlag, Help: "List the bytecode versions that can be written, those of the operations for tests too"},
-		}, pieceFlags(), commonFlags),
+		}, pieceFlags(), CommonFlags),
 	}
 })
 
@@ -55,7 +55,7 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 func translate(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	line, err := TileTranslateCommand().Parse(args)
 	if err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
 	t := &translation{pieceTool: newPieceTool(line),
 		options: ir.PrintOptions{DebugInfo: line.Bool("mlir-print-debuginfo"), Generic: line.Bool("mlir-print-op-generic")}}
@@ -63,7 +63,7 @@ func translate(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		io.WriteString(stdout, strings.Join(slices.Concat(t.versions(), testVersions()), "\n")+"\n")
 		return ExitOK
 	}
-	if information(TileTranslateCommand(), line, stdout, stderr) {
+	if Information(line, stdout, stderr) {
 		return ExitOK
 	}
 	var process func(*ir.Context, piece) (string, error)
@@ -78,13 +78,13 @@ func translate(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 	}
 	if ways != 1 {
-		return report(fail(ExitUsage, "give one of --cudatilebc-to-mlir, --mlir-to-cudatilebc and --test-cudatile-roundtrip"), stderr)
+		return Report(fail(ExitUsage, "give one of --cudatilebc-to-mlir, --mlir-to-cudatilebc and --test-cudatile-roundtrip"), stderr)
 	}
 	if t.version, err = t.parseVersion(line.String("bytecode-version")); err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
 	if err := line.CheckFiles(); err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
 	file := "-"
 	if len(line.Args) > 0 {
@@ -92,15 +92,15 @@ func translate(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	src, err := ReadInput(file, stdin)
 	if err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
 	t.options.Release = t.release
 	out, err := t.run(file, src, stderr, process)
 	if err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
 	if err := WriteOutput(line.String("output-file"), []byte(out), stdout); err != nil {
-		return report(err, stderr)
+		return Report(err, stderr)
 	}
 	return ExitOK
 }

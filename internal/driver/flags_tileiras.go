@@ -22,7 +22,8 @@ var showFlags = []Flag{
 	{Name: "reproducer-dir", Kind: StringFlag, Meta: "dir", Default: ".", Field: func(o *Options) any { return &o.ReproducerDir }, Help: "Where a fault of the compiler leaves its input"},
 }
 
-var commonFlags = []Flag{
+// CommonFlags are those of every command; Information and PrintOptions answer them.
+var CommonFlags = []Flag{
 	{Group: "Generic Options", Name: "help", Aliases: []string{"h"}, Kind: BoolFlag, Immediate: true, Bare: true, Help: "Display available options (--help-hidden for more)"},
 	{Name: "help-hidden", Kind: BoolFlag, Hidden: true, Immediate: true, Bare: true, Help: "Display all available options"},
 	{Name: "help-list", Kind: BoolFlag, Immediate: true, Bare: true, Help: "Display list of available options (--help-list-hidden for more)"},
@@ -32,8 +33,19 @@ var commonFlags = []Flag{
 	{Name: "version", Kind: BoolFlag, Immediate: true, Bare: true, Help: "Display the version of this program"},
 }
 
-// codeFlags are wishes that passes look at; tileiras and tile-opt have them both.
-func codeFlags() []Flag {
+// GPUFlag is the row of the GPU to compile for.
+func GPUFlag(help string) Flag {
+	return Flag{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice, Field: func(o *Options) any { return &o.GPU }, Help: help}
+}
+
+// OptFlag is the row of the optimization level.
+func OptFlag(more string) Flag {
+	return Flag{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Field: func(o *Options) any { return &o.Opt },
+		Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same" + more}
+}
+
+// CodeFlags are wishes that passes look at; tileiras, tile-opt and tilerun have them all.
+func CodeFlags() []Flag {
 	return []Flag{
 		{Name: "roles", Kind: EnumFlag, Default: "auto", Field: func(o *Options) any { return &o.Roles }, Help: "Warps of their own that begin the copies of loops; auto is where they cost less", Values: []Value{
 			{"auto", "Where the cost model says so"}, {"on", "In every kernel that can have them"}, {"off", "Never"}}},
@@ -48,19 +60,19 @@ func codeFlags() []Flag {
 
 // compileFlags are what NVIDIA's tileiras has too, and our own.
 func compileFlags() []Flag {
+	gpu := GPUFlag("GPU to compile for; without it PTX is for " + DefaultGPU + ", which runs on every later GPU too, and a cubin is refused")
+	gpu.Group = "Options of the compiler"
 	return slices.Concat([]Flag{
-		{Group: "Options of the compiler", Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice,
-			Field: func(o *Options) any { return &o.GPU },
-			Help:  "GPU to compile for; without it PTX is for " + DefaultGPU + ", which runs on every later GPU too, and a cubin is refused"},
+		gpu,
 		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
 		{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one", Values: []Value{
 			{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
 			{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin, by NVIDIA's ptxas"}}},
-		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same but for ptxas, which gets the number"},
+		OptFlag(" but for ptxas, which gets the number"),
 		{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
 			{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
 		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output; comments of PTX have them, too"},
-	}, codeFlags(), []Flag{
+	}, CodeFlags(), []Flag{
 		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
 		{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
 		{Name: "ptxas", Kind: StringFlag, Meta: "file", Reads: ValueOf("ptxas"), Field: func(o *Options) any { return &o.Ptxas }, Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
@@ -101,6 +113,6 @@ var TileirasCommand = sync.OnceValue(func() *Command {
 		Overview: "tileiras compiles CUDA Tile IR, bytecode or text, to PTX and cubins",
 		MaxArgs:  1,
 		Variable: "TILEIRAS_FLAGS",
-		Flags:    slices.Concat(compileFlags(), remarkFlags, showFlags, commonFlags),
+		Flags:    slices.Concat(compileFlags(), remarkFlags, showFlags, CommonFlags),
 	}
 })

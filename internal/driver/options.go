@@ -143,6 +143,9 @@ func (o *Options) check(names []string) error {
 	return err
 }
 
+// Check refuses options that Compile would refuse, before there is anything to compile.
+func (o Options) Check() error { return o.check(StageNames()) }
+
 // stop checks the names of passes, and that what the compile is to give is what the pass gives after which it stops.
 func (o *Options) stop(names []string) error {
 	for _, list := range [][]string{o.PrintBefore, o.PrintAfter, {o.StopAfter}} {

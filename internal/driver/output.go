@@ -80,7 +80,7 @@ func (o *output) Write(p []byte) (int, error) {
 // arrived is the exit code of a command that wrote here: what was asked for may not have arrived.
 func (o *output) arrived(code int, stderr io.Writer) int {
 	if code == ExitOK && o.err != nil {
-		return report(streamFailure(o.err), stderr)
+		return Report(streamFailure(o.err), stderr)
 	}
 	return code
 }

@@ -29,7 +29,7 @@ func handOver(path string, args []string, stdin io.Reader, stdout, stderr io.Wri
 	case errors.As(err, &ended):
 		return ended.ExitCode()
 	case err != nil:
-		return report(cannotRun(path, err), stderr)
+		return Report(cannotRun(path, err), stderr)
 	}
 	return ExitOK
 }

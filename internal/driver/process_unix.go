@@ -40,7 +40,7 @@ func openFile(name string, flag int, perm os.FileMode) (*os.File, error) {
 // handOver has another program take this process over.
 func handOver(path string, args []string, _ io.Reader, _, stderr io.Writer) int {
 	err := syscall.Exec(path, append([]string{path}, args...), os.Environ())
-	return report(cannotRun(path, err), stderr)
+	return Report(cannotRun(path, err), stderr)
 }
 
 // raise ends this process by a signal whose default action that is.

@@ -41,7 +41,7 @@ func agreeOn(t *testing.T, gpu, text string, grid [3]int, buffers [][]byte, ints
 		t.Fatal(err)
 	}
 	for _, schedule := range emu.Schedules {
-		got, err := (&tilerun.Emulator{GPU: gpu, Opt: 3, Schedule: schedule}).Launch(context.Background(), l)
+		got, err := (&tilerun.Emulator{GPU: gpu, Code: driver.Code{Opt: 3}, Schedule: schedule}).Launch(context.Background(), l)
 		if err != nil {
 			t.Fatalf("%s: %v", schedule, err)
 		}

@@ -15,10 +15,7 @@ import (
 // Emulator compiles a module for a GPU and runs the PTX on the emulator, with all checks on.
 type Emulator struct {
 	GPU      string
-	Opt      int
-	Roles    driver.Roles
-	SlicesK  int
-	TMA      bool
+	Code     driver.Code // source lines it has always
 	Schedule emu.Schedule
 	// PTX, if not nil, makes the PTX instead of our compiler.
 	PTX func(ctx context.Context, l *cases.Launch) (string, error)
@@ -72,7 +69,9 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	case m.PTX != nil:
 		text, err = m.PTX(ctx, l)
 	default:
-		text, err = compile(ctx, m.GPU, driver.Code{Opt: m.Opt, Roles: m.Roles, SlicesK: m.SlicesK, TMA: m.TMA, LineInfo: true}, l)
+		code := m.Code
+		code.LineInfo = true
+		text, err = compile(ctx, m.GPU, code, l)
 	}
 	if err != nil {
 		return nil, err

@@ -26,10 +26,7 @@ func (*gpu) Decode(ctx context.Context, file string, module []byte) error {
 
 // newGPU compiles for the GPU itself where no name is given.
 func newGPU(line *driver.Line) (*gpu, error) {
-	name, code := "", driver.Code{Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles")), SlicesK: line.Int("slices-k"), TMA: line.Bool("tma")}
-	if line.Given("gpu-name") {
-		name = line.String("gpu-name")
-	}
+	o := line.Options()
 	d, err := cuda.Open("")
 	if err != nil {
 		return nil, err
@@ -38,11 +35,11 @@ func newGPU(line *driver.Line) (*gpu, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own := fmt.Sprintf("sm_%d", c.Device.SM()); name == "" {
+	if own := fmt.Sprintf("sm_%d", c.Device.SM()); o.GPU == "" || o.GPU == driver.Native {
 		if _, known := target.ByName(own); !known {
 			return nil, fmt.Errorf("this GPU is %s, which is not supported: say --gpu-name", own)
 		}
-		name = own
+		o.GPU = own
 	}
 	return &gpu{cuda.Machine{Context: c, CaptureOutput: true, Runs: line.Int("runs"), Compile: func(ctx context.Context, l *cases.Launch) (*cuda.Image, error) {
 		kernel := l.Kernel
@@ -52,7 +49,7 @@ func newGPU(line *driver.Line) (*gpu, error) {
 			}
 			return &cuda.Image{Code: []byte(p.Text), Threads: p.Block[0], Shared: p.Shared}, nil
 		}
-		ptx, err := compile(ctx, name, code, l)
+		ptx, err := compile(ctx, o.GPU, o.Code, l)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -119,7 +118,7 @@ func launchOn(machines []cases.Machine, l *cases.Launch) (last *cases.Outcome, e
 // own1 reads the file and finds the kernel that is meant.
 func own1(l *cases.Launch, line *driver.Line, file string, source []byte) (k executor.Kernel, err error) {
 	var kernels []executor.Kernel
-	if filepath.Ext(file) == ".ptx" {
+	if runsPTX(line) {
 		if line.String("on") == "interp" {
 			return k, wrong("the interpreter runs Tile IR, not PTX: --on emu or --on gpu")
 		}

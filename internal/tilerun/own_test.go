@@ -156,16 +156,16 @@ func TestOwnKernel(t *testing.T) {
 		}
 	}
 	for flags, want := range map[string]string{
-		"--shared -5":             "tilerun: for the --shared option: '-5' value invalid for uint argument!",
-		"--jobs=-1":               "tilerun: for the --jobs option: '-1' value invalid for uint argument!",
-		"--shared 64":             "error: --shared is of PTX: the compiler decides it for Tile IR",
-		"--block 128":             "error: --block is of PTX",
-		"--launch l.json":         "error: --launch says the grid and the arguments: leave out --grid, --arg and --out",
-		"--runs 3":                "error: --runs times launches on a GPU: add --on gpu",
-		"--out -1:z.npy":          "error: --out -1:z.npy: parameter -1 is no array",
-		"--out 1:z.npy":           "error: --out 1:z.npy: parameter 1 is no array",
-		"--grid 1,16777216":       `error: --grid: "16777216" is no number from 1 to 16777215`,
-		"--on emu --opt-level=-1": "tilerun: for the --opt-level option: '-1' value invalid for uint argument!",
+		"--shared -5":       "tilerun: for the --shared option: '-5' value invalid for uint argument!",
+		"--jobs=-1":         "tilerun: for the --jobs option: '-1' value invalid for uint argument!",
+		"--shared 64":       "error: --shared is of PTX: the compiler decides it for Tile IR",
+		"--block 128":       "error: --block is of PTX",
+		"--launch l.json":   "error: --launch says the grid and the arguments: leave out --grid, --arg and --out",
+		"--runs 3":          "error: --runs times launches on a GPU: add --on gpu",
+		"--out -1:z.npy":    "error: --out -1:z.npy: parameter -1 is no array",
+		"--out 1:z.npy":     "error: --out 1:z.npy: parameter 1 is no array",
+		"--grid 1,16777216": `error: --grid: "16777216" is no number from 1 to 16777215`,
+		"--jobs=a":          "tilerun: for the --jobs option: 'a' value invalid for uint argument!",
 	} {
 		if code, out := run(append(good, strings.Fields(flags)...)...); code != 1 || !strings.HasPrefix(out, want) {
 			t.Errorf("%s: exit code %d: %s", flags, code, out)

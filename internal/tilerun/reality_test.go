@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
@@ -56,7 +57,7 @@ func TestEqualValuesAtOneAddress(t *testing.T) {
   %s = store_ptr_tko weak %b, %v : tile<64xptr<i32>>, tile<64xi32> -> token
   return
 } }`
-	m := &tilerun.Emulator{GPU: "sm_80", Opt: 3, Schedule: emu.Reverse, NoteEqualStores: true}
+	m := &tilerun.Emulator{GPU: "sm_80", Code: driver.Code{Opt: 3}, Schedule: emu.Reverse, NoteEqualStores: true}
 	out, err := m.Launch(t.Context(), launchOf(strings.Replace(text, "VALUES", "constant <i32: 7>", 1), make([]byte, 4)))
 	if err != nil {
 		t.Fatal(err)

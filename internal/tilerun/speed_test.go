@@ -3,6 +3,7 @@ package tilerun_test
 import (
 	"testing"
 
+	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 )
@@ -33,7 +34,7 @@ func BenchmarkKernels(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		machines := map[string]cases.Machine{"interp": &tilerun.Interpreter{}, "sm_80": &tilerun.Emulator{GPU: "sm_80", Opt: 3}, "sm_90": &tilerun.Emulator{GPU: "sm_90", Opt: 3}}
+		machines := map[string]cases.Machine{"interp": &tilerun.Interpreter{}, "sm_80": &tilerun.Emulator{GPU: "sm_80", Code: driver.Code{Opt: 3}}, "sm_90": &tilerun.Emulator{GPU: "sm_90", Code: driver.Code{Opt: 3}}}
 		for _, on := range []string{"interp", "sm_80", "sm_90"} {
 			b.Run(k.name+"/"+on, func(b *testing.B) {
 				for b.Loop() {

@@ -19,20 +19,11 @@ import (
 
 	"golang.org/x/term"
 
-	"tileiras/codegen/target"
 	_ "tileiras/internal/cache/remote" // for tileiras, which hands over to tilerun
 	"tileiras/internal/driver"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
 )
-
-func gpus() []driver.Value {
-	var vs []driver.Value
-	for _, t := range target.All {
-		vs = append(vs, driver.Value{Name: t.Name, Help: fmt.Sprintf("SM %d", t.Number)})
-	}
-	return vs
-}
 
 // Command is the table of the flags of tilerun.
 var Command = &driver.Command{
@@ -41,17 +32,11 @@ var Command = &driver.Command{
 	Overview: "tilerun runs Tile IR kernels, or PTX with a launch record, on given inputs and compares the results: " +
 		"without a GPU on the interpreter or, compiled, on the PTX emulator",
 	MaxArgs: 1 << 20,
-	Flags: []driver.Flag{
+	Flags: slices.Concat([]driver.Flag{
 		{Name: "on", Kind: driver.EnumFlag, Default: "interp", Help: "What runs the kernels", Values: []driver.Value{
 			{Name: "interp", Help: "The interpreter of Tile IR"}, {Name: "emu", Help: "Our PTX on the PTX emulator, all checks on"}, {Name: "gpu", Help: "Our PTX on a GPU"}}},
-		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: driver.EnumFlag, Default: "sm_80", Values: gpus(), Help: "Architecture to compile for (emu, gpu; on a GPU its own if not given)"},
 		{Name: "runs", Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "0", Help: "With --on gpu: time so many more launches of every case, one case after the other, and print what benchmarks reach"},
 		{Name: "time-limit", Kind: driver.IntFlag, Unsigned: true, Meta: "seconds", Default: "600", Help: "With --on gpu: how long a case may take, its compilation included; 0 is for ever"},
-		{Name: "roles", Kind: driver.EnumFlag, Default: "auto", Help: "Warps of their own that begin the copies of loops", Values: []driver.Value{
-			{Name: "auto", Help: "Where the cost model says so"}, {Name: "on", Help: "In every kernel that can have them"}, {Name: "off", Help: "Never"}}},
-		{Name: "tma", Kind: driver.BoolFlag, Help: "Copy to shared memory by tensor maps that the kernel makes, where it can: from sm_90 on"},
-		{Name: "slices-k", Kind: driver.IntFlag, Unsigned: true, Meta: "N", Default: "0", Help: "Slices along K in which warps share products, 1, 2 or 4; 0 is as many as cost least"},
-		{Name: "opt-level", Aliases: []string{"O"}, Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "3", Help: "Optimization level of the compiler"},
 		{Name: "schedule", Kind: driver.EnumFlag, Default: "all", Help: "In which order the emulator interleaves warps", Values: []driver.Value{
 			{Name: "all", Help: "Under each of the three, one after the other"}, {Name: "round-robin", Help: "First warp first"}, {Name: "reverse", Help: "Last warp first"}, {Name: "random", Help: "Any order"}}},
 		{Name: "launch", Kind: driver.StringFlag, Meta: "file", Reads: driver.ValueOf("launch"), Help: "Run the PTX file given with the launch record <file>: grid, parameters, buffers, expected output"},
@@ -69,8 +54,14 @@ var Command = &driver.Command{
 		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Unsigned: true, Separate: true, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core, on a GPU one)"},
 		{Name: "quiet", Aliases: []string{"q"}, Kind: driver.BoolFlag, Help: "Print failures and the summary only"},
 		{Name: "gpus", Kind: driver.BoolFlag, Help: "List the GPUs of this machine, with their compute capability"},
-		{Name: "help", Aliases: []string{"h"}, Kind: driver.BoolFlag, Immediate: true, Help: "Display available options"},
-	},
+	}, compiled(), driver.CommonFlags),
+}
+
+// compiled are the flags of the compiler: those that code depends on.
+func compiled() []driver.Flag {
+	gpu := driver.GPUFlag("GPU to compile for; without it " + driver.DefaultGPU + " on the emulator, and on a GPU its own")
+	gpu.Group = "Options of the compiler, with --on emu and --on gpu"
+	return slices.Concat([]driver.Flag{gpu, driver.OptFlag("")}, driver.CodeFlags())
 }
 
 // Run is the command: PASS or FAIL per case in the order given, then the summary; 1 when a case failed.
@@ -90,13 +81,12 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func command(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	line, err := Command.Parse(args)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return driver.ExitUsage
+		return driver.Report(err, stderr)
 	}
-	if line.Bool("help") {
-		io.WriteString(stdout, Command.Help(false))
+	if driver.Information(line, stdout, stderr) {
 		return driver.ExitOK
 	}
+	line.PrintOptions(stderr)
 	if line.Bool("gpus") {
 		if err := listGPUs(stdout); err != nil {
 			fmt.Fprintln(stderr, "error:", err)
@@ -107,6 +97,9 @@ func command(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err := together(line); err != nil {
 		fmt.Fprintln(stderr, "error:", err)
 		return driver.ExitUsage
+	}
+	if err := line.Options().Check(); err != nil {
+		return driver.Report(err, stderr)
 	}
 	if ownKernel(line) {
 		return runOwn(line, stdin, stdout, stderr)
@@ -163,6 +156,11 @@ func ownKernel(line *driver.Line) bool {
 	return line.Given("grid") || line.Given("arg") || line.Given("out") || len(line.Args) == 1 && isKernel(line.Args[0]) && !line.Given("launch")
 }
 
+// runsPTX reports whether the one kernel of the command line is PTX.
+func runsPTX(line *driver.Line) bool {
+	return len(line.Args) == 1 && filepath.Ext(line.Args[0]) == ".ptx"
+}
+
 // isKernel tells a kernel from a case by the name of its file.
 func isKernel(file string) bool {
 	kind, err := driver.EmitFor(file)
@@ -177,11 +175,24 @@ func together(line *driver.Line) error {
 			return fmt.Errorf("--%s is of one kernel that --grid X,Y,Z runs", flag)
 		}
 	}
+	for _, f := range Command.Flags {
+		switch {
+		case f.Field == nil || !line.Given(f.Name):
+		case line.String("on") == "interp":
+			return fmt.Errorf("--%s is of compiled code, and the interpreter runs Tile IR as it is: add --on emu or --on gpu", f.Name)
+		case line.Given("launch") || own && runsPTX(line):
+			return fmt.Errorf("--%s is of our compiler, and PTX has been compiled", f.Name)
+		}
+	}
 	switch {
 	case own && line.Given("launch"):
 		return fmt.Errorf("--launch says the grid and the arguments: leave out --grid, --arg and --out")
 	case line.Given("runs") && line.String("on") != "gpu":
 		return fmt.Errorf("--runs times launches on a GPU: add --on gpu")
+	case line.Given("schedule") && line.String("on") != "emu":
+		return fmt.Errorf("--schedule is of the emulator: add --on emu")
+	case line.Given("undefined") && line.String("on") != "interp":
+		return fmt.Errorf("--undefined is of the interpreter: --on interp")
 	case line.Given("time-limit") && (own || line.String("on") != "gpu"):
 		return fmt.Errorf("--time-limit is of cases on a GPU: --on gpu CASE")
 	}
@@ -198,9 +209,10 @@ func machinesFor(line *driver.Line) ([]cases.Machine, error) {
 		return []cases.Machine{m}, err
 	}
 	var ms []cases.Machine
+	o := line.Options()
 	for _, s := range emu.Schedules {
 		if name := line.String("schedule"); name == "all" || name == s.String() {
-			ms = append(ms, &Emulator{GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles")), SlicesK: line.Int("slices-k"), TMA: line.Bool("tma"), Schedule: s, NoteEqualStores: true})
+			ms = append(ms, &Emulator{GPU: o.GPU, Code: o.Code, Schedule: s, NoteEqualStores: true})
 		}
 	}
 	return ms, nil

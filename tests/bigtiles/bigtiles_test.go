@@ -68,7 +68,7 @@ func TestPiecesGiveWhatWholeTilesGive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &tilerun.Emulator{GPU: gpu, Opt: 3, Schedule: emu.Schedules[i%len(emu.Schedules)]}
+			m := &tilerun.Emulator{GPU: gpu, Code: driver.Code{Opt: 3}, Schedule: emu.Schedules[i%len(emu.Schedules)]}
 			got, err := m.Launch(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)

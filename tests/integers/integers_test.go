@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
 	"tileiras/ir/float"
 	"tileiras/runtime/cases"
@@ -224,7 +225,7 @@ func TestIntegersMean(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			launch, want := module(uint64(seed))
-			machines := []cases.Machine{&tilerun.Emulator{GPU: targets[seed%len(targets)], Opt: 3, Schedule: emu.Schedules[0]}}
+			machines := []cases.Machine{&tilerun.Emulator{GPU: targets[seed%len(targets)], Code: driver.Code{Opt: 3}, Schedule: emu.Schedules[0]}}
 			if seed%5 == 0 {
 				machines = append(machines, &tilerun.Interpreter{})
 			}

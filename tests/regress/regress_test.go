@@ -57,7 +57,7 @@ func onEmulator(t *testing.T, test *Test, gpu string, code options.Code, seen ma
 	seen[string(res.Output)] = true
 	ptx := func(context.Context, *cases.Launch) (string, error) { return string(res.Output), nil }
 	for _, s := range emu.Schedules {
-		judge(t, test, fmt.Sprintf("%s, %s", what, s), &tilerun.Emulator{GPU: gpu, Opt: code.Opt, Schedule: s, PTX: ptx})
+		judge(t, test, fmt.Sprintf("%s, %s", what, s), &tilerun.Emulator{GPU: gpu, Schedule: s, PTX: ptx})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
@@ -105,7 +106,7 @@ func TestScansKeepTheOrder(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%v/%d/%v/%s/O%d", c.name, s.shape, s.dim, reverse, gpu, opt), func(t *testing.T) {
 					t.Parallel()
 					launch, want := c.launch(s.shape, s.dim, s.warps, reverse)
-					for _, m := range []cases.Machine{&tilerun.Interpreter{}, &tilerun.Emulator{GPU: gpu, Opt: opt, Schedule: schedule}} {
+					for _, m := range []cases.Machine{&tilerun.Interpreter{}, &tilerun.Emulator{GPU: gpu, Code: driver.Code{Opt: opt}, Schedule: schedule}} {
 						out, err := m.Launch(t.Context(), launch)
 						if err != nil {
 							t.Fatalf("%s: %v", m, err)

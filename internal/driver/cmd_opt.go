@@ -97,7 +97,10 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 			}
 			out, err = runLLVM(m, &Input{Ctx: NewContext(), name: file, source: src}, &o, line.List("passes"))
 		case line.Given("passes") || IsBytecode(src):
-			out, err = RunPasses(context.Background(), file, src, o, line.List("passes"))
+			var res *Result
+			if res, err = RunPasses(context.Background(), file, src, o, line.List("passes")); err == nil {
+				out = string(res.Output)
+			}
 		default:
 			// The pieces that are right are printed, even if others are not.
 			out, err = showText(line, file, src, &o)
@@ -115,12 +118,11 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 	})
 }
 
-// RunPasses runs named passes, in the given order, on text or bytecode and returns the text of what comes out: a module, LLVM IR
-// or PTX.
-func RunPasses(ctx context.Context, name string, src []byte, o Options, names []string) (out string, err error) {
+// RunPasses runs named passes, in the given order, on text or bytecode. What comes out is a module, LLVM IR or PTX.
+func RunPasses(ctx context.Context, name string, src []byte, o Options, names []string) (res *Result, err error) {
 	defer budget.Catch(&err)
 	if err := o.check(namedPasses()); err != nil {
-		return "", err
+		return nil, err
 	}
 	c := NewContext()
 	c.Budget = budget.New(ctx, 0)
@@ -129,15 +131,15 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 	if o.StopAfter != "" {
 		last := slices.Index(names, o.StopAfter)
 		if last < 0 {
-			return "", fail(ExitOptions, "--stop-after=%s names none of the passes to run", o.StopAfter)
+			return nil, fail(ExitOptions, "--stop-after=%s names none of the passes to run", o.StopAfter)
 		}
 		names = names[:last+1]
 	}
 	if err := r.read(c, name, src); err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := r.verify(); err != nil {
-		return "", err
+		return nil, err
 	}
 	var list []*pass.Pass
 	var back []string
@@ -146,34 +148,34 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 		case n == lowerToLLVM || n == emitPTX:
 			back = append(back, n)
 		case len(back) > 0 || passes.Named(n) == nil:
-			return "", noPass(n, namedPasses())
+			return nil, noPass(n, namedPasses())
 		default:
 			list = append(list, passes.Named(n))
 		}
 	}
 	t, err := o.target(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	st := r.state(t)
 	if m, ok := ir.As[tileaa.Module](st.Module); ok && len(names) > 0 {
 		m.ClearAfter() // it is another pass's output now
 	}
 	if err := r.passes(st, list); err != nil {
-		return "", r.failure(err)
+		return nil, r.failure(err)
 	}
 	if len(back) == 0 {
-		return r.text(st.Module), nil
+		return r.result([]byte(r.text(st.Module))), nil
 	}
 	if err := passes.Named(back[0]).Fits(st.Module); err != nil {
-		return "", r.failure(err)
+		return nil, r.failure(err)
 	}
 	o.Emit = stopsWith(back[len(back)-1])
 	text, err := newBackend(r, t).lower(st)
 	if err != nil {
-		return "", r.failure(err)
+		return nil, r.failure(err)
 	}
-	return string(text), nil
+	return r.result(text), nil
 }
 
 // namedPasses are the passes that RunPasses takes.

@@ -3,7 +3,6 @@ package tilerun
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"tileiras/internal/driver"
@@ -17,8 +16,8 @@ type Emulator struct {
 	GPU      string
 	Code     driver.Code // source lines it has always
 	Schedule emu.Schedule
-	// PTX, if not nil, makes the PTX instead of our compiler.
-	PTX func(ctx context.Context, l *cases.Launch) (string, error)
+	// Compiled, if not nil, is what a compile of every module gives.
+	Compiled *driver.Result
 	// NoteEqualStores makes notes of unordered stores of equal values, as a program that scatters to duplicate addresses has them. Tests
 	// go without: our code must store an element once.
 	NoteEqualStores bool
@@ -34,16 +33,16 @@ type unsupported struct{ error }
 func (u unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // compile makes PTX of a launch's module with our compiler.
-func compile(ctx context.Context, gpu string, code driver.Code, l *cases.Launch) (string, error) {
+func compile(ctx context.Context, gpu string, code driver.Code, l *cases.Launch) (*driver.Result, error) {
 	res, err := driver.Compile(ctx, l.File, l.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX, ReproducerDir: "."})
 	if err != nil {
 		var f *driver.Failure
 		if errors.As(err, &f) && strings.Contains(f.Error(), "not supported yet") {
-			return "", unsupported{err}
+			return nil, unsupported{err}
 		}
-		return "", err
+		return nil, err
 	}
-	return string(res.Output), nil
+	return res, nil
 }
 
 // Decode reads, verifies and prints.
@@ -59,27 +58,7 @@ func decode(ctx context.Context, file string, module []byte) error {
 // Launch is one launch of an entry on the emulator.
 func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
 	o := executor.Options{Engine: executor.Emulator, Schedule: m.Schedule, Foreign: m.Foreign || l.PTX != nil, EqualStores: m.NoteEqualStores, Stats: true}
-	var block, cluster [3]int
-	var shared int
-	var text string
-	var err error
-	switch {
-	case l.PTX != nil:
-		text, block, cluster, shared = l.PTX.Text, l.PTX.Block, l.PTX.Cluster, l.PTX.Shared
-	case m.PTX != nil:
-		text, err = m.PTX(ctx, l)
-	default:
-		code := m.Code
-		code.LineInfo = true
-		text, err = compile(ctx, m.GPU, code, l)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if l.PTX == nil {
-		shared = dynamicShared(text, l.Kernel)
-	}
-	p, err := executor.LoadPTX(text, block, cluster, shared, o)
+	p, err := m.load(ctx, l, o)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +72,23 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	}
 	out.Stats, out.Notes = rep.Stats, rep.Notes
 	return out, nil
+}
+
+// load prepares the PTX of a launch.
+func (m *Emulator) load(ctx context.Context, l *cases.Launch, o executor.Options) (*executor.Program, error) {
+	if p := l.PTX; p != nil {
+		return executor.LoadPTX(p.Text, p.Block, p.Cluster, p.Shared, o)
+	}
+	if m.Compiled != nil {
+		return executor.LoadCompiled(m.Compiled, o)
+	}
+	code := m.Code
+	code.LineInfo = true
+	res, err := compile(ctx, m.GPU, code, l)
+	if err != nil {
+		return nil, err
+	}
+	return executor.LoadCompiled(res, o)
 }
 
 // Place puts the buffers of a launch into a memory of the emulator and gives their addresses, for tests that run it with options of their own.
@@ -134,21 +130,4 @@ func Contents(l *cases.Launch, addrs []uint64, bytes func(addr uint64) []byte) [
 		out = append(out, all)
 	}
 	return out
-}
-
-// dynamicShared reads from the header of our PTX how many bytes of dynamic shared memory a launch needs.
-func dynamicShared(ptx, kernel string) int {
-	_, rest, ok := strings.Cut(ptx, "// kernel "+kernel+"\n")
-	if !ok {
-		return 0
-	}
-	_, rest, ok = strings.Cut(rest, "//   shared   ")
-	if !ok {
-		return 0
-	}
-	var n int
-	if _, err := fmt.Sscanf(rest, "%d bytes dynamic", &n); err != nil {
-		return 0
-	}
-	return n
 }

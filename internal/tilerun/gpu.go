@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 
 	"tileiras/codegen/target"
 	"tileiras/internal/driver"
@@ -42,20 +40,33 @@ func newGPU(line *driver.Line) (*gpu, error) {
 		o.GPU = own
 	}
 	return &gpu{cuda.Machine{Context: c, CaptureOutput: true, Runs: line.Int("runs"), Compile: func(ctx context.Context, l *cases.Launch) (*cuda.Image, error) {
-		kernel := l.Kernel
 		if p := l.PTX; p != nil {
 			if p.Block[1] > 1 || p.Block[2] > 1 || p.Cluster != [3]int{} {
 				return nil, fmt.Errorf("a launch with block %v and cluster %v: %w", p.Block, p.Cluster, errors.ErrUnsupported)
 			}
 			return &cuda.Image{Code: []byte(p.Text), Threads: p.Block[0], Shared: p.Shared}, nil
 		}
-		ptx, err := compile(ctx, o.GPU, o.Code, l)
+		res, err := compile(ctx, o.GPU, o.Code, l)
 		if err != nil {
 			return nil, err
 		}
-		threads, err := blockThreads(ptx, kernel)
-		return &cuda.Image{Code: []byte(ptx), Threads: threads, Shared: dynamicShared(ptx, kernel)}, err
+		return image(res, l.Kernel)
 	}}}, nil
+}
+
+// image is a kernel of a compile with how it is launched.
+func image(res *driver.Result, kernel string) (*cuda.Image, error) {
+	for _, k := range res.Metadata.Kernels {
+		if k.Name != kernel {
+			continue
+		}
+		im := &cuda.Image{Code: res.Output, Threads: k.Block[0], Shared: k.Dynamic, CTAsPerBlock: k.Blocks[0], ParamBytes: []int{}}
+		for _, p := range k.Params {
+			im.ParamBytes = append(im.ParamBytes, p.Size)
+		}
+		return im, nil
+	}
+	return nil, fmt.Errorf("there is no kernel %s in the PTX", kernel)
 }
 
 // listGPUs prints the GPUs that the driver shows, one a line, in the form of nvidia-smi --query-gpu=compute_cap,name.
@@ -76,15 +87,6 @@ func listGPUs(w io.Writer) error {
 		fmt.Fprintf(w, "%d.%d, %s\n", dev.Major, dev.Minor, dev.Name)
 	}
 	return nil
-}
-
-// blockThreads reads from our PTX how many threads a block of the kernel has.
-func blockThreads(ptx, kernel string) (int, error) {
-	m := regexp.MustCompile(`(?s)\.entry ` + regexp.QuoteMeta(kernel) + `\(.*?\.reqntid (\d+)`).FindStringSubmatch(ptx)
-	if m == nil {
-		return 0, fmt.Errorf("the PTX does not say how many threads %s has", kernel)
-	}
-	return strconv.Atoi(m[1])
 }
 
 var _ driver.Tool = Run

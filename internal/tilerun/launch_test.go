@@ -3,11 +3,14 @@ package tilerun_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 )
@@ -38,6 +41,38 @@ const scalePTX = `.version 8.0
 	ret;
 }
 `
+
+// TestLaunchOfWhatWasCompiled: the compile says how its kernels are launched; no comment of the PTX does.
+func TestLaunchOfWhatWasCompiled(t *testing.T) {
+	for _, shared := range []int{128, 64} { // the kernel needs 128
+		m := &tilerun.Emulator{Compiled: &driver.Result{Output: []byte(scalePTX), Metadata: &driver.Metadata{Kernels: []driver.Kernel{
+			{Name: "scale", Block: [3]int{32, 1, 1}, Blocks: [3]int{1, 1, 1}, Cluster: [3]int{1, 1, 1}, Dynamic: shared}}}}}
+		f32, err := cases.DTypeByName("f32")
+		u64, err64 := cases.DTypeByName("u64")
+		if err = errors.Join(err, err64); err != nil {
+			t.Fatal(err)
+		}
+		two := make([]byte, 128)
+		for i := 0; i < len(two); i += 4 {
+			binary.LittleEndian.PutUint32(two[i:], math.Float32bits(2))
+		}
+		l := &cases.Launch{Kernel: "scale", Grid: [3]int{1, 1, 1}, Buffers: []cases.LaunchBuffer{{Name: "x", Bytes: two}, {Name: "y", Bytes: make([]byte, 128)}, {Name: "scratch", Bytes: make([]byte, 128)}},
+			Params: []cases.LaunchParam{{Buffer: 0}, {Buffer: 1}, {Type: f32, Bits: uint64(math.Float32bits(2.5))}, {Buffer: 2}, {Type: u64}}}
+		out, err := m.Launch(t.Context(), l)
+		switch {
+		case shared < 128 && (err == nil || !strings.Contains(err.Error(), "shared")):
+			t.Errorf("%d bytes are enough for 128: %v", shared, err)
+		case shared == 128 && err != nil:
+			t.Error(err)
+		case shared == 128:
+			for i := 0; i < len(two); i += 4 {
+				if got := math.Float32frombits(binary.LittleEndian.Uint32(out.Buffers[1][i:])); got != 5 {
+					t.Errorf("element %d is %v, not 5", i/4, got)
+				}
+			}
+		}
+	}
+}
 
 const scaleRecord = `{"entry": "scale", "grid": [2, 1, 1], "block": [32, 1, 1], "shared": 128, "scratch": 128, "source": "by hand", "sm": 80,
  "params": [{"buffer": "x"}, {"buffer": "y"}, {"f32": 2.5}, {"global_scratch": true}, {"null": true}],

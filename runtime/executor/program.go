@@ -46,8 +46,6 @@ type Options struct {
 	Stats   bool // count sectors, bank conflicts and opcodes on the emulator
 	// ReproducerDir is where a fault of the compiler leaves its input; "" writes nothing.
 	ReproducerDir string
-	// Compile makes the PTX for the emulator instead of our compiler, if not nil.
-	Compile func(ctx context.Context, source []byte) (string, error)
 }
 
 // Checks switches checks off; the zero value has all on. Bounds are always checked, to the byte.
@@ -150,34 +148,45 @@ func (o *Options) check() error {
 
 // compile makes the PTX and reads it into the emulator.
 func (p *Program) compile(ctx context.Context, source []byte) error {
-	p.shapes = map[string]launchShape{}
-	if p.opts.Compile != nil {
-		text, err := p.opts.Compile(ctx, source)
-		if err != nil {
-			return err
-		}
-		return p.parsePTX(text)
-	}
 	code := p.opts.Code
 	code.LineInfo = true
 	res, err := driver.Compile(ctx, p.opts.Name, source, driver.Options{GPU: p.opts.GPU, Code: code, Emit: driver.EmitPTX, ReproducerDir: p.opts.ReproducerDir})
 	if err != nil {
 		return err
 	}
+	return p.take(res)
+}
+
+// take reads what a compile made into the emulator.
+func (p *Program) take(res *driver.Result) error {
+	p.shapes = map[string]launchShape{}
 	for _, k := range res.Metadata.Kernels {
 		p.shapes[k.Name] = launchShape{ctasPerTileBlock: k.Blocks, block: k.Block, cluster: k.Cluster, shared: k.Dynamic}
 	}
-	text := string(res.Output)
-	p.sourceOfLine = sourceLines(text)
-	return p.parsePTX(text)
+	return p.parsePTX(string(res.Output))
 }
 
 func (p *Program) parsePTX(text string) (err error) {
 	if p.ptx, err = emu.Parse(p.opts.Name, text); err != nil {
 		return err
 	}
+	p.sourceOfLine = sourceLines(text)
 	p.emuMemory = emu.NewHostMemory()
 	return nil
+}
+
+// LoadCompiled prepares the PTX of a compile for the emulator. Of parameters it says the sizes.
+func LoadCompiled(res *driver.Result, o Options) (*Program, error) {
+	o.Engine = Emulator
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	p := &Program{opts: o}
+	if err := p.take(res); err != nil {
+		return nil, err
+	}
+	p.kernels = p.entries()
+	return p, nil
 }
 
 // LoadPTX prepares PTX text for the emulator; block, cluster and the dynamic shared memory of a launch are the same for all of its kernels.
@@ -186,19 +195,27 @@ func LoadPTX(text string, block, cluster [3]int, shared int, o Options) (*Progra
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p := &Program{opts: o, shapes: map[string]launchShape{}, sourceOfLine: sourceLines(text)}
+	p := &Program{opts: o, shapes: map[string]launchShape{}}
 	if err := p.parsePTX(text); err != nil {
 		return nil, err
 	}
+	p.kernels = p.entries()
+	for _, k := range p.kernels {
+		p.shapes[k.Name] = launchShape{ctasPerTileBlock: [3]int{1, 1, 1}, block: block, cluster: cluster, shared: shared}
+	}
+	return p, nil
+}
+
+// entries are the kernels of the PTX.
+func (p *Program) entries() (out []Kernel) {
 	for _, name := range p.ptx.Entries() {
 		k := Kernel{Name: name}
 		for _, q := range p.ptx.Entry(name).Params {
 			k.Params = append(k.Params, Param{Type: fmt.Sprintf("%d bytes", q.Size), Size: q.Size})
 		}
-		p.kernels = append(p.kernels, k)
-		p.shapes[name] = launchShape{ctasPerTileBlock: [3]int{1, 1, 1}, block: block, cluster: cluster, shared: shared}
+		out = append(out, k)
 	}
-	return p, nil
+	return out
 }
 
 // Kernels are the entries, in the order of the module.

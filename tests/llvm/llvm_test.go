@@ -84,12 +84,8 @@ type verdict struct {
 
 // judge compiles a case, sends its LLVM IR through LLVM's tools and runs both texts under every schedule.
 func judge(ctx context.Context, tl tools, c *cases.Case) (v verdict) {
-	emit := func(e driver.Emit) (string, error) {
-		res, err := driver.Compile(ctx, c.Name, c.Bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: e})
-		if err != nil {
-			return "", err
-		}
-		return string(res.Output), nil
+	emit := func(e driver.Emit) (*driver.Result, error) {
+		return driver.Compile(ctx, c.Name, c.Bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: e})
 	}
 	ours, err := emit(driver.EmitPTX)
 	if err != nil {
@@ -103,21 +99,23 @@ func judge(ctx context.Context, tl tools, c *cases.Case) (v verdict) {
 	if err != nil {
 		return verdict{bad: err.Error()}
 	}
-	if _, err := filter(ctx, ll, tl.as); err != nil {
+	if _, err := filter(ctx, string(ll.Output), tl.as); err != nil {
 		return verdict{bad: err.Error()}
 	}
-	m := version.FindStringSubmatch(ours)
+	m := version.FindSubmatch(ours.Output)
 	if m == nil {
 		return verdict{bad: "our PTX has no version"}
 	}
-	theirs, err := filter(ctx, ll, tl.llc, "-march=nvptx64", "-mcpu="+gpu, "-mattr=+ptx"+m[1]+m[2], "-opaque-pointers=0")
+	theirs, err := filter(ctx, string(ll.Output), tl.llc, "-march=nvptx64", "-mcpu="+gpu, "-mattr=+ptx"+string(m[1])+string(m[2]), "-opaque-pointers=0")
 	if err != nil {
 		return verdict{bad: err.Error()}
 	}
-	for _, text := range []struct{ of, ptx string }{{"ours", ours}, {"LLVM's", theirs}} {
+	for _, text := range []struct {
+		of  string
+		ptx []byte
+	}{{"ours", ours.Output}, {"LLVM's", []byte(theirs)}} {
 		for _, s := range emu.Schedules {
-			machine := &tilerun.Emulator{GPU: gpu, Schedule: s, Foreign: racy[c.Name] != "",
-				PTX: func(context.Context, *cases.Launch) (string, error) { return text.ptx, nil }}
+			machine := &tilerun.Emulator{GPU: gpu, Schedule: s, Foreign: racy[c.Name] != "", Compiled: &driver.Result{Output: text.ptx, Metadata: ours.Metadata}}
 			if r := cases.Run(ctx, machine, c); r.Status != cases.Pass {
 				return verdict{bad: fmt.Sprintf("%s, %v: %s", text.of, s, r.Reason)}
 			}

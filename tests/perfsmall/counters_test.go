@@ -1,16 +1,16 @@
 package perfsmall_test
 
 import (
-	"context"
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"tileiras/codegen/options"
+	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
@@ -98,7 +98,7 @@ func checkLoops(t *testing.T, name, gpu string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ptx, err := compileFor(c, gpu, options.Code{})
+	res, err := compileFor(c, gpu, options.Code{})
 	if err != nil {
 		if strings.Contains(err.Error(), "Incompatibility with architecture") || strings.Contains(err.Error(), "not supported yet") {
 			t.Skip(err)
@@ -113,9 +113,9 @@ func checkLoops(t *testing.T, name, gpu string) {
 		}
 		m = loopSizes[at]
 	}
-	s, tiles := statsOf(t, c, gpu, ptx, m.size)
+	s, tiles := statsOf(t, c, res, m.size)
 	if m.smaller != "" {
-		few, _ := statsOf(t, c, gpu, ptx, m.smaller)
+		few, _ := statsOf(t, c, res, m.smaller)
 		s = difference(s, few)
 	}
 	sectors, waves, barriers := maxSectorRatio, maxWavefrontRatio, m.barriers
@@ -139,7 +139,7 @@ func checkLoops(t *testing.T, name, gpu string) {
 	if m.wholeLaunches {
 		return
 	}
-	warps := threadsOf(t, ptx) / 32
+	warps := res.Metadata.Kernels[0].Threads / 32
 	if most := int64(barriers * m.iterations * warps); s.Barriers > most {
 		t.Errorf("%s: in %d iterations of %d warps, want at most %d", got, m.iterations, warps, most)
 	}
@@ -150,7 +150,7 @@ func checkLoops(t *testing.T, name, gpu string) {
 			elements *= tiles[letter]
 		}
 		holders := 4 // of a row
-		if strings.Contains(ptx, "tcgen05.mma") {
+		if bytes.Contains(res.Output, []byte("tcgen05.mma")) {
 			holders = 32 * warps / tiles["Q"]
 		}
 		elements += m.perRow * tiles["Q"] * holders
@@ -183,19 +183,8 @@ func difference(a, b emu.Stats) emu.Stats {
 	return a
 }
 
-var threadsLine = regexp.MustCompile(`\.reqntid (\d+)`)
-
-func threadsOf(t *testing.T, ptx string) int {
-	m := threadsLine.FindStringSubmatch(ptx)
-	if m == nil {
-		t.Fatal("the PTX does not say how many threads a block has")
-	}
-	n, _ := strconv.Atoi(m[1])
-	return n
-}
-
 // statsOf runs a performance kernel at a size and gives the counters, and the extents of its tiles.
-func statsOf(t *testing.T, c *cases.Case, gpu, ptx, text string) (emu.Stats, map[string]int) {
+func statsOf(t *testing.T, c *cases.Case, res *driver.Result, text string) (emu.Stats, map[string]int) {
 	t.Helper()
 	k := &kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.op == c.Op })]
 	arrays, err := arraysOf(c, k)
@@ -214,7 +203,7 @@ func statsOf(t *testing.T, c *cases.Case, gpu, ptx, text string) (emu.Stats, map
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &tilerun.Emulator{GPU: gpu, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
+	m := &tilerun.Emulator{Compiled: res}
 	out, err := m.Launch(t.Context(), l)
 	if err != nil {
 		t.Fatal(err)

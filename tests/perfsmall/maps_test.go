@@ -37,10 +37,11 @@ func TestTensorMaps(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ptx, err := compileFor(c, gpu, options.Code{TMA: true})
+				res, err := compileFor(c, gpu, options.Code{TMA: true})
 				if err != nil {
 					t.Skip(err)
 				}
+				ptx := string(res.Output)
 				multiplies := strings.Contains(ptx, "mma.sync") || strings.Contains(ptx, "wgmma") || strings.Contains(ptx, "tcgen05.mma")
 				maps := strings.Contains(ptx, "cp.async.bulk.tensor")
 				if gpu == "sm_90" && multiplies && maps == (mapless[name] != "") {
@@ -49,7 +50,7 @@ func TestTensorMaps(t *testing.T) {
 				if !maps {
 					return // TestPerfSmall runs it
 				}
-				runBeside(t, c, gpu, all, ptx, options.Code{})
+				runBeside(t, c, gpu, all, res, options.Code{})
 			})
 		}
 	}

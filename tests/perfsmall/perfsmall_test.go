@@ -47,7 +47,7 @@ func TestPerfSmall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ptx, gpu, err := compile(c)
+			res, gpu, err := compile(c)
 			if err != nil {
 				missing = append(missing, fmt.Sprintf("%s: %v", name, err))
 				if strings.Contains(err.Error(), "not supported yet") && !slices.Contains(mustCompile, name) {
@@ -57,7 +57,7 @@ func TestPerfSmall(t *testing.T) {
 			}
 			compiled[name] = true
 			runSizes(t, c, gpu, all, func(ctx context.Context, schedules []emu.Schedule) (bool, error) {
-				return runAll(ctx, c, gpu, ptx, schedules)
+				return runAll(ctx, c, gpu, res, schedules)
 			})
 		})
 	}
@@ -81,25 +81,21 @@ func TestEveryKernelThatMustCompileExists(t *testing.T) {
 }
 
 // compile makes PTX for the first GPU that has the kernel's types.
-func compile(c *cases.Case) (ptx, gpu string, err error) {
+func compile(c *cases.Case) (res *driver.Result, gpu string, err error) {
 	for _, gpu = range gpus() {
-		if ptx, err = compileFor(c, gpu, options.Code{}); err == nil {
-			return ptx, gpu, nil
+		if res, err = compileFor(c, gpu, options.Code{}); err == nil {
+			return res, gpu, nil
 		}
 		if !strings.Contains(err.Error(), "Incompatibility with architecture") {
 			break
 		}
 	}
-	return "", gpu, err
+	return nil, gpu, err
 }
 
-func compileFor(c *cases.Case, gpu string, code options.Code) (ptx string, err error) {
+func compileFor(c *cases.Case, gpu string, code options.Code) (*driver.Result, error) {
 	code.Opt = 3
-	res, err := driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX})
-	if err != nil {
-		return "", err
-	}
-	return string(res.Output), nil
+	return driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX})
 }
 
 // runSizes shrinks a case to each size of its kind and runs it.
@@ -153,7 +149,7 @@ func computes(arrays []array) bool {
 
 // runAll launches a case on the interpreter and on the emulator under some schedules and compares every buffer; it tells whether
 // one of them changed.
-func runAll(ctx context.Context, c *cases.Case, gpu, ptx string, schedules []emu.Schedule) (changed bool, err error) {
+func runAll(ctx context.Context, c *cases.Case, gpu string, res *driver.Result, schedules []emu.Schedule) (changed bool, err error) {
 	l, err := c.NewLaunch()
 	if err != nil {
 		return false, err
@@ -163,7 +159,7 @@ func runAll(ctx context.Context, c *cases.Case, gpu, ptx string, schedules []emu
 		return false, fmt.Errorf("interpreter: %w", err)
 	}
 	for _, schedule := range schedules {
-		out, err := emulate(ctx, l, gpu, ptx, schedule)
+		out, err := emulate(ctx, l, res, schedule)
 		if err != nil {
 			return false, err
 		}
@@ -181,9 +177,9 @@ func runAll(ctx context.Context, c *cases.Case, gpu, ptx string, schedules []emu
 	return changed, nil
 }
 
-// emulate runs PTX on the emulator.
-func emulate(ctx context.Context, l *cases.Launch, gpu, ptx string, schedule emu.Schedule) (*cases.Outcome, error) {
-	m := &tilerun.Emulator{GPU: gpu, Schedule: schedule, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
+// emulate runs what was compiled on the emulator.
+func emulate(ctx context.Context, l *cases.Launch, res *driver.Result, schedule emu.Schedule) (*cases.Outcome, error) {
+	m := &tilerun.Emulator{Schedule: schedule, Compiled: res}
 	out, err := m.Launch(ctx, l)
 	if err == nil && out.AssertFailed {
 		err = fmt.Errorf("assertion failed: %s", out.Message)

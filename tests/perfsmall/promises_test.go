@@ -46,17 +46,17 @@ func TestWithoutPromises(t *testing.T) {
 			if c.Bytecode, err = withoutPromises(c.Bytecode); err != nil {
 				t.Fatal(err)
 			}
-			ptx, gpu, err := compile(c)
+			res, gpu, err := compile(c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			runSizes(t, c, gpu, all, func(ctx context.Context, schedules []emu.Schedule) (bool, error) {
-				if changed, err := runAll(ctx, c, gpu, ptx, schedules); err != nil {
+				if changed, err := runAll(ctx, c, gpu, res, schedules); err != nil {
 					return changed, err
 				}
 				back := shift(c)
 				defer back()
-				return runAll(ctx, c, gpu, ptx, schedules)
+				return runAll(ctx, c, gpu, res, schedules)
 			})
 		})
 	}

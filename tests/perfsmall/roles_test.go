@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tileiras/codegen/options"
+	"tileiras/internal/driver"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
 )
@@ -51,10 +52,11 @@ func TestRoles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ptx, err := compileFor(c, gpu, options.Code{Roles: options.On, SlicesK: 1})
+			res, err := compileFor(c, gpu, options.Code{Roles: options.On, SlicesK: 1})
 			if err != nil {
 				t.Skip(err)
 			}
+			ptx := string(res.Output)
 			if !strings.Contains(ptx, "mma.sync") && !strings.Contains(ptx, "wgmma") && !strings.Contains(ptx, "tcgen05.mma") {
 				return
 			}
@@ -65,7 +67,7 @@ func TestRoles(t *testing.T) {
 			if !roles {
 				return // TestPerfSmall runs it
 			}
-			runBeside(t, c, gpu, all, ptx, options.Code{Roles: options.Off, SlicesK: 1})
+			runBeside(t, c, gpu, all, res, options.Code{Roles: options.Off, SlicesK: 1})
 		})
 	}
 	for name := range oneRole {
@@ -76,32 +78,32 @@ func TestRoles(t *testing.T) {
 }
 
 // runBeside runs a program and wants the bits of another one.
-func runBeside(t *testing.T, c *cases.Case, gpu string, all bool, ptx string, code options.Code) {
+func runBeside(t *testing.T, c *cases.Case, gpu string, all bool, res *driver.Result, code options.Code) {
 	t.Helper()
 	other, err := compileFor(c, gpu, code)
 	if err != nil {
 		t.Fatal(err)
 	}
 	runSizes(t, c, gpu, all, func(ctx context.Context, schedules []emu.Schedule) (bool, error) {
-		changed, err := runAll(ctx, c, gpu, ptx, schedules)
+		changed, err := runAll(ctx, c, gpu, res, schedules)
 		if err == nil {
-			err = sameBits(ctx, c, gpu, ptx, other)
+			err = sameBits(ctx, c, res, other)
 		}
 		return changed, err
 	})
 }
 
 // sameBits holds what two programs leave in memory against each other.
-func sameBits(ctx context.Context, c *cases.Case, gpu, ptx, other string) error {
+func sameBits(ctx context.Context, c *cases.Case, res, other *driver.Result) error {
 	l, err := c.NewLaunch()
 	if err != nil {
 		return err
 	}
-	a, err := emulate(ctx, l, gpu, ptx, emu.RoundRobin)
+	a, err := emulate(ctx, l, res, emu.RoundRobin)
 	if err != nil {
 		return err
 	}
-	b, err := emulate(ctx, l, gpu, other, emu.RoundRobin)
+	b, err := emulate(ctx, l, other, emu.RoundRobin)
 	if err != nil {
 		return err
 	}

@@ -1,24 +1,24 @@
 package products_test
 
 import (
-	"context"
 	"testing"
 
+	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
 )
 
-// emulator runs PTX for a GPU under a schedule.
-func emulator(gpu, ptx string, s emu.Schedule) cases.Machine {
-	return &tilerun.Emulator{GPU: gpu, Schedule: s, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
+// emulator runs what was compiled under a schedule.
+func emulator(res *driver.Result, s emu.Schedule) cases.Machine {
+	return &tilerun.Emulator{Schedule: s, Compiled: res}
 }
 
-// everywhere are the interpreter, and emulators of PTX for a GPU under every schedule.
-func everywhere(gpu, ptx string) []cases.Machine {
+// everywhere are the interpreter, and emulators of what was compiled under every schedule.
+func everywhere(res *driver.Result) []cases.Machine {
 	machines := []cases.Machine{&tilerun.Interpreter{}}
 	for _, s := range emu.Schedules {
-		machines = append(machines, emulator(gpu, ptx, s))
+		machines = append(machines, emulator(res, s))
 	}
 	return machines
 }

@@ -30,7 +30,7 @@ func TestProductsOfWhatAListNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines := everywhere(gpu, string(res.Output))
+		machines := everywhere(res)
 		for n := range 7 {
 			for kernel, launch := range kernels { // each by itself: the order cannot matter
 				l := &listed{Case: cases.Case{Name: "listed.tileir", Kernel: kernel, Bytecode: text, Grid: [3]int{1, 1, 1}}, r: rand.New(rand.NewPCG(uint64(n), 3)), t: t}

@@ -41,7 +41,7 @@ func TestProductsThroughPointers(t *testing.T) {
 			inARing(t, gpu, ptx)
 			for i, e := range extents {
 				c, want := pointerLaunch(t, text, e, uint64(i), 8)
-				for k, m := range everywhere(gpu, ptx) {
+				for k, m := range everywhere(res) {
 					if err := outcome(t, m, c, 2, want, 0); err != nil {
 						t.Errorf("%v, machine %d: %v", e, k, err)
 					}
@@ -96,7 +96,7 @@ func TestProductsThroughPointersOfAnywhere(t *testing.T) {
 		for i, e := range extents {
 			for _, multiple := range []int{8, 4, 1} {
 				c, want := pointerLaunch(t, text, e, uint64(i), multiple)
-				if err := outcome(t, emulator(gpu, ptx, emu.Schedules[i%len(emu.Schedules)]), c, 2, want, 0); err != nil {
+				if err := outcome(t, emulator(res, emu.Schedules[i%len(emu.Schedules)]), c, 2, want, 0); err != nil {
 					t.Errorf("%s %v, rows at multiples of %d: %v", gpu, e, multiple, err)
 				}
 			}

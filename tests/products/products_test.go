@@ -16,12 +16,12 @@ import (
 )
 
 // compile makes PTX. missing says that the GPU does not have the types at all.
-func compile(t *testing.T, p Product, gpu string) (text string, missing bool, err error) {
-	res, err := driver.Compile(t.Context(), "product.tileir", []byte(p.Text()), driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
+func compile(t *testing.T, p Product, gpu string) (res *driver.Result, missing bool, err error) {
+	res, err = driver.Compile(t.Context(), "product.tileir", []byte(p.Text()), driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
 	if err != nil {
-		return "", strings.Contains(err.Error(), "Incompatibility with architecture"), err
+		return nil, strings.Contains(err.Error(), "Incompatibility with architecture"), err
 	}
-	return string(res.Output), false, nil
+	return res, false, nil
 }
 
 // TestEveryProductCompiles: no product is too big, whatever has to be cut, on a GPU of each size of shared memory and kind of matrix unit.
@@ -93,7 +93,7 @@ func TestProductsAreRight(t *testing.T) {
 	for i, v := range list {
 		t.Run(fmt.Sprintf("%s %s", v.gpu, v.p), func(t *testing.T) {
 			t.Parallel()
-			text, missing, err := compile(t, v.p, v.gpu)
+			res, missing, err := compile(t, v.p, v.gpu)
 			if missing {
 				t.Skip(err)
 			}
@@ -104,7 +104,7 @@ func TestProductsAreRight(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := outcome(t, emulator(v.gpu, text, emu.Schedules[i%len(emu.Schedules)]), c, 3, want, 0); err != nil {
+			if err := outcome(t, emulator(res, emu.Schedules[i%len(emu.Schedules)]), c, 3, want, 0); err != nil {
 				t.Error(err)
 			}
 		})
@@ -188,7 +188,7 @@ func TestPtxasFindsRegisters(t *testing.T) {
 			if only := os.Getenv("TILEIRAS_PRODUCTS_ONLY"); !strings.Contains(p.String(), only) {
 				continue
 			}
-			text, missing, err := compile(t, p, gpu)
+			res, missing, err := compile(t, p, gpu)
 			if missing {
 				continue
 			}
@@ -196,6 +196,7 @@ func TestPtxasFindsRegisters(t *testing.T) {
 				t.Errorf("%s %s: %v", gpu, p, err)
 				continue
 			}
+			text := string(res.Output)
 			rep, err := tools.Assemble(t.Context(), "product", text, ptxas.Target(text))
 			if err != nil {
 				t.Errorf("%s %s: %v", gpu, p, err)

@@ -80,7 +80,7 @@ func checkFactors(t *testing.T, how options.TF32, factor func(bits uint32) float
 			t.Fatal(err)
 		}
 		for _, s := range emu.Schedules {
-			m := emulator(gpu, string(res.Output), s)
+			m := emulator(res, s)
 			for steps := range depth/32 + 1 {
 				launch := &cases.Case{Name: "rounded.tileir", Kernel: "bmm", Bytecode: text, Grid: [3]int{1, 1, 1}, Buffers: []*cases.Buffer{a, b, c},
 					Params: []cases.Param{{Buffer: "a"}, {Buffer: "b"}, {Buffer: "c"}, {Type: i32, Bits: uint64(steps)}}}

@@ -63,7 +63,7 @@ func TestProductsWithScales(t *testing.T) {
 				if by := tile.unit == "mma.sync" || tile.unit != "" && tile.k >= 4*kind.block; by != strings.Contains(string(res.Output), "block_scale") {
 					t.Errorf("multiplied by scales: want %v\n%s", by, res.Output)
 				}
-				machines := everywhere(tile.gpu, string(res.Output))
+				machines := everywhere(res)
 				for steps := range 6 {
 					some := machines
 					if os.Getenv("TILEIRAS_PRODUCTS") == "" {

@@ -2,7 +2,6 @@ package regress
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -55,9 +54,8 @@ func onEmulator(t *testing.T, test *Test, gpu string, code options.Code, seen ma
 		return
 	}
 	seen[string(res.Output)] = true
-	ptx := func(context.Context, *cases.Launch) (string, error) { return string(res.Output), nil }
 	for _, s := range emu.Schedules {
-		judge(t, test, fmt.Sprintf("%s, %s", what, s), &tilerun.Emulator{GPU: gpu, Schedule: s, PTX: ptx})
+		judge(t, test, fmt.Sprintf("%s, %s", what, s), &tilerun.Emulator{GPU: gpu, Schedule: s, Compiled: res})
 	}
 }
 

@@ -62,5 +62,9 @@ func everyPair(t *testing.T, src []byte) {
 // named runs passes that somebody named.
 func named(src []byte, names []string) (string, error) {
 	o := driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, VerifyEach: true}
-	return driver.RunPasses(context.Background(), "kernel", src, o, names)
+	res, err := driver.RunPasses(context.Background(), "kernel", src, o, names)
+	if err != nil {
+		return "", err
+	}
+	return string(res.Output), nil
 }

@@ -51,11 +51,11 @@ func continues(t *testing.T, src []byte, debug bool) {
 	o := driver.Options{GPU: gpu, Code: driver.Code{Opt: 3, LineInfo: debug}, DebugInfo: debug, ReproducerDir: t.TempDir()}
 	run := func(src []byte, names []string) string {
 		t.Helper()
-		text, err := driver.RunPasses(context.Background(), "kernel", src, o, names)
+		res, err := driver.RunPasses(context.Background(), "kernel", src, o, names)
 		if err != nil {
 			t.Fatalf("passes %s: %v", strings.Join(names, ","), err)
 		}
-		return text
+		return string(res.Output)
 	}
 	names := passNames()
 	all := slices.Concat(names, []string{lowerToLLVM, emitPTX})

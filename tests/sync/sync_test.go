@@ -33,7 +33,11 @@ func synchronized(src []byte, gpu string, code options.Code) (string, error) {
 	for _, p := range passes.Pipeline() {
 		names = append(names, p.Name)
 	}
-	return driver.RunPasses(context.Background(), "kernel", src, settings(gpu, code), names)
+	res, err := driver.RunPasses(context.Background(), "kernel", src, settings(gpu, code), names)
+	if err != nil {
+		return "", err
+	}
+	return string(res.Output), nil
 }
 
 func settings(gpu string, code options.Code) driver.Options {

@@ -67,7 +67,7 @@ func texts(t *testing.T) (list []text) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list = append(list, text{c, gpu, pass, names[n:], strings.TrimSpace(lines)})
+				list = append(list, text{c, gpu, pass, names[n:], strings.TrimSpace(string(lines.Output))})
 			}
 		}
 	}
@@ -129,19 +129,16 @@ var place = regexp.MustCompile(`loc\(.*:\d+:\d+\)|:\d+:\d+: `)
 func (x text) compileRest(broken string, named, same bool) (fate string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	var ptx string
+	var res *driver.Result
 	if named {
-		ptx, err = driver.RunPasses(ctx, "broken.tileir", []byte(broken), options(x.gpu), x.remaining)
+		res, err = driver.RunPasses(ctx, "broken.tileir", []byte(broken), options(x.gpu), x.remaining)
 	} else {
-		var res *driver.Result
-		if res, err = driver.Compile(ctx, "broken.tileir", []byte(broken), options(x.gpu)); err == nil {
-			ptx = string(res.Output)
-		}
+		res, err = driver.Compile(ctx, "broken.tileir", []byte(broken), options(x.gpu))
 	}
 	var f *driver.Failure
 	switch {
 	case err == nil && same && !strings.Contains(broken, "buffer_view"): // which names elements by where they lie
-		return compiled, x.checkResult(ctx, ptx, broken)
+		return compiled, x.checkResult(ctx, res, broken)
 	case err == nil:
 		return compiled, nil
 	case !errors.As(err, &f), f.Code == driver.ExitBug, ctx.Err() != nil:
@@ -152,9 +149,9 @@ func (x text) compileRest(broken string, named, same bool) (fate string, err err
 	return refused, nil
 }
 
-// checkResult runs PTX on the emulator. A missing wait is the fault of the mutant if check-sync finds it.
-func (x text) checkResult(ctx context.Context, ptx, broken string) error {
-	m := &tilerun.Emulator{GPU: x.gpu, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
+// checkResult runs what was compiled on the emulator. A missing wait is the fault of the mutant if check-sync finds it.
+func (x text) checkResult(ctx context.Context, res *driver.Result, broken string) error {
+	m := &tilerun.Emulator{GPU: x.gpu, Compiled: res}
 	v := cases.Run(ctx, m, x.kernel)
 	if v.Status == cases.Pass {
 		return nil

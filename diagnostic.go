@@ -85,8 +85,12 @@ func newError(code int, d Diagnostic) *Error {
 	return &Error{Diagnostics: []Diagnostic{d}, Code: code, lines: []string{d.String()}}
 }
 
-// errorFrom is a failure of the driver as values.
-func errorFrom(err error) *Error {
+// ErrorOf is an error of internal/driver, or of Driver, as Compile returns it, for programs of this module.
+func ErrorOf(err error) *Error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
 	var f *driver.Failure
 	if !errors.As(err, &f) {
 		return newError(driver.ExitUnsupported, Diagnostic{ID: "unsupported", Message: err.Error()})

@@ -106,8 +106,8 @@ type Options struct {
 	ReproducerDir string    // where a fault of the compiler leaves its input; "" writes nothing
 }
 
-// driver is what internal/driver calls these options; values that have no such thing are errors.
-func (o *Options) driver() (driver.Options, error) {
+// Driver is what internal/driver calls these options, for programs of this module; values that have no such thing are an *Error.
+func (o *Options) Driver() (driver.Options, error) {
 	d := driver.Options{
 		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
 		Ptxas: o.Ptxas, Sanitize: o.Sanitize,

@@ -17,7 +17,7 @@ import (
 // Compile takes Tile IR bytecode or text, told apart by the first bytes, to PTX or to the level that the options name. The source is
 // only read. The error is an *Error; errors.Is finds context.Canceled, context.DeadlineExceeded and ErrMemory in it.
 func Compile(ctx context.Context, src []byte, o Options) (*Result, error) {
-	d, err := o.driver()
+	d, err := o.Driver()
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func Compile(ctx context.Context, src []byte, o Options) (*Result, error) {
 	}
 	res, err := driver.Compile(ctx, name, src, d)
 	if err != nil {
-		return nil, errorFrom(err)
+		return nil, ErrorOf(err)
 	}
 	return resultFrom(res), nil
 }

@@ -53,7 +53,11 @@ func tileiras_image(source C.tileiras_data, size C.size_t, o C.tileiras_handle) 
 		return handle(wrong)
 	}
 	opts = opts.copy()
-	lines := fmt.Sprintf("gpu=%s\nopt=%d\nname=%s\n", opts.o.GPU, opts.code().Opt, strings.ReplaceAll(opts.o.Name, "\n", " "))
+	run, err := opts.executor()
+	if err != nil {
+		return handle(failed(err))
+	}
+	lines := fmt.Sprintf("gpu=%s\nopt=%d\nname=%s\n", opts.o.GPU, run.Code.Opt, strings.ReplaceAll(opts.o.Name, "\n", " "))
 	out := []byte(imageMagic)
 	out = binary.LittleEndian.AppendUint64(out, uint64(32+len(lines)+int(size)))
 	out = binary.LittleEndian.AppendUint64(out, uint64(len(lines)))
@@ -64,7 +68,7 @@ func tileiras_image(source C.tileiras_data, size C.size_t, o C.tileiras_handle) 
 		return handle(misuse("there is no stand-in for the driver: call tileiras_driver first"))
 	}
 	if p.prog == nil {
-		return handle(&result{code: p.code, message: p.message})
+		return handle(&result{code: p.code, message: p.message, diags: p.diags})
 	}
 	prepared.put(out, p)
 	return handle(&result{output: out})

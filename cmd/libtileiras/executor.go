@@ -16,7 +16,6 @@ import (
 	"time"
 	"unsafe"
 
-	"tileiras/internal/driver"
 	"tileiras/runtime/executor"
 )
 
@@ -51,23 +50,18 @@ func tileiras_load(source C.tileiras_data, size C.size_t, o, cancel C.tileiras_h
 }
 
 func load(ctx context.Context, source []byte, opts *options) *program {
-	opts.mu.Lock()
-	run := opts.run
-	run.Name, run.GPU = opts.o.Name, opts.o.GPU
-	run.Code = opts.code()
-	opts.mu.Unlock()
-	if run.Name == "" {
-		run.Name = "input"
-	}
-	prog, err := executor.Load(ctx, source, run)
-	if err == nil {
-		return &program{prog: prog}
-	}
-	p := &program{result: result{code: 5, message: err.Error()}}
-	var f *driver.Failure
-	if errors.As(err, &f) {
-		p.code = f.Code
-	}
+	p := &program{}
+	p.guard(func() error {
+		run, err := opts.executor()
+		if err != nil {
+			return err
+		}
+		prog, err := executor.Load(ctx, source, run)
+		if err == nil {
+			p.prog = prog
+		}
+		return err
+	})
 	return p
 }
 

@@ -68,19 +68,64 @@ func TestTheEmulatorRunsTheCodeThatIsAskedFor(t *testing.T) {
 			continue
 		}
 		var o options
-		before := reflect.ValueOf(o.code()).Field(i).Interface()
+		code := func() any {
+			run, err := o.executor()
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			return reflect.ValueOf(run.Code).Field(i).Interface()
+		}
+		before := code()
 		switch f := reflect.ValueOf(&o.o).Elem().FieldByName(name); f.Kind() {
 		case reflect.Bool:
 			f.SetBool(true)
 		case reflect.String:
-			f.SetString("8.4")
+			f.SetString(map[string]string{"Roles": "on", "TF32": "truncated", "MaxPTX": "8.4"}[name])
 		case reflect.Int:
 			f.SetInt(2)
 		default:
 			f.SetUint(2)
 		}
-		if reflect.ValueOf(o.code()).Field(i).Interface() == before {
+		if code() == before {
 			t.Errorf("the emulator runs code without the %s that was asked for", name)
 		}
+	}
+}
+
+// TestAFailedLoadSaysWhere: a program that cannot be loaded has the diagnostics that a compile of it has, and its limits.
+func TestAFailedLoadSaysWhere(t *testing.T) {
+	const viewed = "cuda_tile.module @m {\n  entry @k(%v: tensor_view<8xf32, strides=[1]>) { return }\n}"
+	for _, engine := range []string{"interp", "emu"} {
+		for name, c := range map[string]struct{ option, value, id string }{
+			"a rule":   {"lineinfo", "0", "verify"},
+			"time":     {"time_limit", "1e-9", "deadline"},
+			"memory":   {"memory_limit", "1", "memory"},
+			"an opt":   {"opt", "7", "option"},
+			"a roles":  {"roles", "some", "option"},
+			"a level":  {"emit", "cubin", "verify"}, // no other than PTX runs
+			"a number": {"slices_k", "3", "option"},
+		} {
+			var o options
+			if !o.set("engine", engine) || !o.set("name", "k.tileir") || !o.set(c.option, c.value) {
+				t.Fatal(name)
+			}
+			p := load(t.Context(), []byte(viewed), &o)
+			if p.prog != nil || p.code == 0 || p.message == "" || len(p.diags) == 0 || p.diags[0].ID != c.id {
+				t.Errorf("%s, %s: code %d, %v", engine, name, p.code, p.diags)
+				continue
+			}
+			if place := p.diags[0].Place; c.id == "verify" && (place.File != "k.tileir" || place.Line != 2) {
+				t.Errorf("%s, %s: the place is %v", engine, name, place)
+			}
+		}
+	}
+}
+
+// TestAPanicDoesNotEndTheHost: it is a result.
+func TestAPanicDoesNotEndTheHost(t *testing.T) {
+	var r result
+	r.guard(func() error { panic("planted") })
+	if r.code != driver.ExitBug || r.message != "BUG: planted" || len(r.diags) != 1 || r.diags[0].ID != "bug" {
+		t.Errorf("code %d, %q, %v", r.code, r.message, r.diags)
 	}
 }

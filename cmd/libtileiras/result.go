@@ -3,9 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -116,13 +116,16 @@ var setters = map[string]func(o *tileiras.Options, value string) bool{
 	},
 }
 
-// code is what the options ask of the code that the emulator runs.
-func (o *options) code() driver.Code {
-	c := driver.Code{Opt: 3, Roles: driver.Roles(o.o.Roles), MaxPTX: o.o.MaxPTX, TF32: driver.TF32(o.o.TF32), TMA: o.o.TMA, SlicesK: o.o.SlicesK, MaxShared: o.o.MaxShared}
-	if o.o.Opt > 0 {
-		c.Opt = int(o.o.Opt) - 1
-	}
-	return c
+// executor are the options of a program that runs on this machine, which ends with PTX in the launch convention of CUDA whatever else compiles do.
+func (o *options) executor() (executor.Options, error) {
+	o.mu.Lock()
+	compile, run := o.o, o.run
+	o.mu.Unlock()
+	compile.Emit, compile.ABI = "", ""
+	d, err := compile.Driver()
+	run.Name, run.GPU, run.Code = cmp.Or(o.o.Name, "input"), d.GPU, d.Code
+	run.TimeLimit, run.MemoryLimit = d.TimeLimit, d.MemoryLimit
+	return run, err
 }
 
 func flag(b *bool, value string) bool {
@@ -167,15 +170,41 @@ func compile(ctx context.Context, source []byte, opts *options) *result {
 	opts.mu.Lock()
 	o := opts.o
 	opts.mu.Unlock()
-	res, err := tileiras.Compile(ctx, source, o)
-	var e *tileiras.Error
-	switch {
-	case err == nil:
-		return &result{output: res.Output, diags: res.Diagnostics, res: res}
-	case errors.As(err, &e):
-		return &result{code: e.Code, message: e.Error(), diags: e.Diagnostics}
+	r := &result{}
+	r.guard(func() error {
+		res, err := tileiras.Compile(ctx, source, o)
+		if err == nil {
+			r.output, r.diags, r.res = res.Output, res.Diagnostics, res
+		}
+		return err
+	})
+	return r
+}
+
+// guard does what a host asks for and notes what went wrong: a panic must not end the host.
+func (r *result) guard(do func() error) {
+	defer func() {
+		if x := recover(); x != nil {
+			d := tileiras.Diagnostic{Severity: tileiras.SeverityError, ID: "bug", Message: fmt.Sprintf("BUG: %v", x)}
+			r.code, r.message, r.diags = driver.ExitBug, d.Message, []tileiras.Diagnostic{d}
+		}
+	}()
+	if err := do(); err != nil {
+		r.fail(err)
 	}
-	return misuse(err.Error())
+}
+
+// fail notes an error.
+func (r *result) fail(err error) {
+	e := tileiras.ErrorOf(err)
+	r.code, r.message, r.diags = e.Code, e.Error(), e.Diagnostics
+}
+
+// failed is the result of an error.
+func failed(err error) *result {
+	r := &result{}
+	r.fail(err)
+	return r
 }
 
 // misuse is the result of a call that makes no sense.

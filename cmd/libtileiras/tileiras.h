@@ -75,7 +75,7 @@ tileiras_text tileiras_build(void);
  *   workers           tile blocks that may run at once, where the checks allow it; 0 (default) is one
  *
  * tileiras_set returns TILEIRAS_USAGE for a name that does not exist and a number that is none, and then changes nothing; other values
- * are judged by tileiras_compile. */
+ * are judged by tileiras_compile and tileiras_load. */
 tileiras_handle tileiras_options_new(void);
 int tileiras_set(tileiras_handle options, tileiras_text name, tileiras_text value);
 
@@ -99,8 +99,8 @@ tileiras_text tileiras_json(tileiras_handle result, tileiras_text part);
 /* The page for each kernel of a result whose options asked for remarks. */
 tileiras_text tileiras_explain(tileiras_handle result);
 
-/* Kernels without a GPU. A program is a module made ready for the engine that the options name; it has a status, an error and the part "kernels",
- * and serves any number of launches. */
+/* Kernels without a GPU. A program is a module made ready for the engine that the options name; it has a status, an error and the parts
+ * "kernels" and "diagnostics", and serves any number of launches. Limits and the token are those of a compile. */
 tileiras_handle tileiras_load(tileiras_data source, size_t size, tileiras_handle options, tileiras_handle cancel);
 
 /* Memory that a kernel may touch: size bytes at data, which the kernel knows by an address, as a rule that of data. */

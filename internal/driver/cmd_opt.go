@@ -124,9 +124,8 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 	if err := o.check(namedPasses()); err != nil {
 		return nil, err
 	}
-	c := NewContext()
-	c.Budget = budget.New(ctx, 0)
-	r := &run{ctx: ctx, opts: &o, budget: c.Budget, named: append([]string{}, names...)}
+	r := newRun(ctx, &o)
+	r.named = append([]string{}, names...)
 	defer r.reportTiming()
 	if o.StopAfter != "" {
 		last := slices.Index(names, o.StopAfter)
@@ -135,10 +134,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 		}
 		names = names[:last+1]
 	}
-	if err := r.read(c, name, src); err != nil {
-		return nil, err
-	}
-	if err := r.verify(); err != nil {
+	if err := r.verified(name, src); err != nil {
 		return nil, err
 	}
 	var list []*pass.Pass

@@ -85,6 +85,30 @@ func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Inpu
 // Compile takes bytecode or text to the level that the options ask for. Errors are *Failure. It ends soon after ctx does, and when
 // it would hold more memory than the options allow.
 func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, error) {
+	return within(ctx, &o, func(ctx context.Context) (*Result, error) {
+		return throughCache(ctx, name, src, &o, func() (*Result, error) {
+			r := newRun(ctx, &o)
+			defer r.reportTiming()
+			return r.all(name, src)
+		})
+	})
+}
+
+// Verified reads bytecode or text and verifies it, as Compile begins, within the same limits and with the same errors.
+func Verified(ctx context.Context, name string, src []byte, o Options) (*Input, error) {
+	return within(ctx, &o, func(ctx context.Context) (in *Input, err error) {
+		defer budget.Catch(&err)
+		r := newRun(ctx, &o)
+		if err := r.verified(name, src); err != nil {
+			return nil, err
+		}
+		r.input.Ctx.Budget = nil // it is that of the reading
+		return r.input, nil
+	})
+}
+
+// within does what options ask for, if they can be, in the time that they give.
+func within[T any](ctx context.Context, o *Options, do func(ctx context.Context) (*T, error)) (*T, error) {
 	if err := o.check(StageNames()); err != nil {
 		return nil, err
 	}
@@ -93,11 +117,7 @@ func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, 
 		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
 		defer cancel()
 	}
-	res, err := throughCache(ctx, name, src, &o, func() (*Result, error) {
-		r := &run{ctx: ctx, opts: &o, budget: budget.New(ctx, o.MemoryLimit)}
-		defer r.reportTiming()
-		return r.all(name, src)
-	})
+	res, err := do(ctx)
 	if err == nil {
 		err = ctx.Err() // it ended after the last look
 	}
@@ -110,16 +130,28 @@ func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, 
 	return nil, err
 }
 
+func newRun(ctx context.Context, o *Options) *run {
+	return &run{ctx: ctx, opts: o, budget: budget.New(ctx, o.MemoryLimit)}
+}
+
 // all is the whole way. Whatever stage the budget stops, the error is the budget's.
 func (r *run) all(name string, src []byte) (res *Result, err error) {
 	defer budget.Catch(&err)
+	if err := r.verified(name, src); err != nil {
+		return nil, err
+	}
+	return r.compile()
+}
+
+// verified reads and verifies the input.
+func (r *run) verified(name string, src []byte) error {
 	r.budget.Look()
 	c := NewContext()
 	c.Budget = r.budget
 	if err := r.read(c, name, src); err != nil {
-		return nil, err
+		return err
 	}
-	return r.compile()
+	return r.verify()
 }
 
 // read reads the input of the compile.

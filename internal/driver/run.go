@@ -46,12 +46,9 @@ type run struct {
 	gpu      string // that the compile is for
 }
 
-// compile runs the stages up to the level asked for.
+// compile takes the module, which is verified, to the level asked for.
 func (r *run) compile() (*Result, error) {
 	o := r.opts
-	if err := r.verify(); err != nil {
-		return nil, err
-	}
 	switch o.Emit {
 	case EmitCudaTile:
 		return r.write(func() (string, error) { return r.tileText(), nil })

@@ -36,7 +36,7 @@ var (
 // arguments gives a launch the parameters of a kernel and its buffers, and returns the arrays in them.
 func arguments(l *cases.Launch, k executor.Kernel, texts []string) (arrays []*cases.Array, err error) {
 	if len(texts) != len(k.Params) {
-		return nil, wrong("kernel %s has %d parameters, got %d --arg: %s", k.Name, len(k.Params), len(texts), signature(k))
+		return nil, fmt.Errorf("kernel %s has %d parameters, got %d --arg: %s", k.Name, len(k.Params), len(texts), signature(k))
 	}
 	for i, text := range texts {
 		var a argument
@@ -46,7 +46,7 @@ func arguments(l *cases.Launch, k executor.Kernel, texts []string) (arrays []*ca
 			a, err = argumentFor(k.Params[i], text)
 		}
 		if err != nil {
-			return nil, wrong("--arg %s (parameter %d): %v", text, i, err)
+			return nil, fmt.Errorf("--arg %s (parameter %d): %v", text, i, err)
 		}
 		if a.array == nil {
 			l.Params = append(l.Params, cases.LaunchParam{Type: a.typ, Bits: a.bits})
@@ -176,11 +176,11 @@ func outputs(l *cases.Launch, texts []string) (out []output, err error) {
 		k, file, numbered := outputFile(text)
 		switch {
 		case !numbered && len(l.Buffers) == 0:
-			return nil, wrong("--out %s: no argument is an array", text)
+			return nil, fmt.Errorf("--out %s: no argument is an array", text)
 		case !numbered:
 			out = append(out, output{len(l.Buffers) - 1, file})
 		case k < 0 || k >= len(l.Params) || l.Params[k].Type != nil:
-			return nil, wrong("--out %s: parameter %d is no array", text, k)
+			return nil, fmt.Errorf("--out %s: parameter %d is no array", text, k)
 		default:
 			out = append(out, output{l.Params[k].Buffer, file})
 		}

@@ -19,7 +19,7 @@ func runOwn(line *driver.Line, stdin io.Reader, stdout, stderr io.Writer) int {
 	if slices.Contains(outputFiles(line), "-") {
 		said = stderr // standard output is an array's
 	}
-	out, err := own(line, stdin, stdout)
+	out, err := guarded(func() (*cases.Outcome, error) { return own(line, stdin, stdout) })
 	if out != nil {
 		io.WriteString(said, out.Stdout)
 		for _, n := range out.Notes {
@@ -29,11 +29,13 @@ func runOwn(line *driver.Line, stdin io.Reader, stdout, stderr io.Writer) int {
 			fmt.Fprintln(said, strings.TrimSpace(fmt.Sprint(out.Stats)))
 		}
 	}
-	var wrong usage
+	var f *driver.Failure
 	switch {
-	case errors.As(err, &wrong):
-		fmt.Fprintln(stderr, "error:", strings.TrimPrefix(err.Error(), "error: "))
-		return driver.ExitUsage
+	case errors.As(err, &f):
+		if driver.Report(f, stderr) == driver.ExitBug {
+			return driver.ExitBug
+		}
+		return 1
 	case err != nil:
 		fmt.Fprintln(stderr, "error:", strings.TrimPrefix(err.Error(), "error: "))
 		return 1
@@ -41,10 +43,15 @@ func runOwn(line *driver.Line, stdin io.Reader, stdout, stderr io.Writer) int {
 	return driver.ExitOK
 }
 
-// usage is an error of the command line.
-type usage struct{ error }
-
-func wrong(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
+// guarded runs a kernel; a panic on the way is a fault of ours.
+func guarded(run func() (*cases.Outcome, error)) (out *cases.Outcome, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = &driver.Failure{Code: driver.ExitBug, Lines: []string{fmt.Sprintf("BUG: %v", x)}}
+		}
+	}()
+	return run()
+}
 
 // output is an array to write: which buffer, and where.
 type output struct {
@@ -54,15 +61,15 @@ type output struct {
 
 func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, error) {
 	if len(line.Args) != 1 {
-		return nil, wrong("--grid, --arg and --out run one kernel file, got %d", len(line.Args))
+		return nil, fmt.Errorf("--grid, --arg and --out run one kernel file, got %d", len(line.Args))
 	}
 	if err := line.CheckFiles(); err != nil {
-		return nil, usage{err}
+		return nil, err
 	}
 	file := line.Args[0]
 	source, err := driver.ReadInput(file, stdin)
 	if err != nil {
-		return nil, usage{err}
+		return nil, err
 	}
 	l := &cases.Launch{Kernel: line.String("kernel")}
 	k, err := own1(l, line, file, source)
@@ -70,10 +77,10 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 		return nil, err
 	}
 	if !line.Given("grid") {
-		return nil, wrong("%s holds the kernel %s: say how many tile blocks run it, --grid X,Y,Z, and what its parameters are, an --arg each", file, signature(k))
+		return nil, fmt.Errorf("%s holds the kernel %s: say how many tile blocks run it, --grid X,Y,Z, and what its parameters are, an --arg each", file, signature(k))
 	}
 	if l.Grid, err = extents(line.String("grid"), executor.MaxGrid); err != nil {
-		return nil, wrong("--grid: %v", err)
+		return nil, fmt.Errorf("--grid: %v", err)
 	}
 	arrays, err := arguments(l, k, line.List("arg"))
 	if err != nil {
@@ -85,7 +92,7 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 	}
 	machines, err := machinesFor(line)
 	if err != nil {
-		return nil, usage{err}
+		return nil, err
 	}
 	last, err := launchOn(machines, l)
 	if err != nil {
@@ -120,12 +127,12 @@ func own1(l *cases.Launch, line *driver.Line, file string, source []byte) (k exe
 	var kernels []executor.Kernel
 	if runsPTX(line) {
 		if line.String("on") == "interp" {
-			return k, wrong("the interpreter runs Tile IR, not PTX: --on emu or --on gpu")
+			return k, fmt.Errorf("the interpreter runs Tile IR, not PTX: --on emu or --on gpu")
 		}
 		l.PTX = &cases.PTX{Text: string(source), Shared: line.Int("shared")}
 		if line.Given("block") {
 			if l.PTX.Block, err = extents(line.String("block"), maxThreads); err != nil {
-				return k, wrong("--block: %v", err)
+				return k, fmt.Errorf("--block: %v", err)
 			}
 		}
 		p, err := executor.LoadPTX(string(source), [3]int{}, [3]int{}, 0, executor.Options{Name: file})
@@ -136,7 +143,7 @@ func own1(l *cases.Launch, line *driver.Line, file string, source []byte) (k exe
 	} else {
 		for _, flag := range []string{"block", "shared"} {
 			if line.Given(flag) {
-				return k, wrong("--%s is of PTX: the compiler decides it for Tile IR", flag)
+				return k, fmt.Errorf("--%s is of PTX: the compiler decides it for Tile IR", flag)
 			}
 		}
 		l.Bytecode, l.File = source, file
@@ -155,9 +162,9 @@ func own1(l *cases.Launch, line *driver.Line, file string, source []byte) (k exe
 	case l.Kernel == "" && len(kernels) == 1:
 		i = 0
 	case l.Kernel == "":
-		return k, wrong("%s has the kernels %s: --kernel names one", file, strings.Join(names, ", "))
+		return k, fmt.Errorf("%s has the kernels %s: --kernel names one", file, strings.Join(names, ", "))
 	case i < 0:
-		return k, wrong("%s has no kernel %s, but %s", file, l.Kernel, strings.Join(names, ", "))
+		return k, fmt.Errorf("%s has no kernel %s, but %s", file, l.Kernel, strings.Join(names, ", "))
 	}
 	l.Kernel = kernels[i].Name
 	return kernels[i], nil

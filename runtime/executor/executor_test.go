@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tileiras/internal/driver"
 	"tileiras/runtime/executor"
 )
 
@@ -242,5 +243,43 @@ func TestReadOnly(t *testing.T) {
 		if !errors.As(err, &f) || f.Kind != "read-only" || f.Region != "p" {
 			t.Errorf("%s: %v", e, err)
 		}
+	}
+}
+
+// TestLoadIsTheCompilersDoor: what a compile refuses before its passes, and when it ends by itself, is an error of Load on every engine.
+func TestLoadIsTheCompilersDoor(t *testing.T) {
+	const viewed = "cuda_tile.module @m {\n  entry @k(%v: tensor_view<8xf32, strides=[1]>) { return }\n}"
+	const outside = "cuda_tile.module @m {\n  %c = constant <i32: 1> : tile<i32>\n  entry @k() { return }\n}"
+	for _, e := range []executor.Engine{executor.Interpreter, executor.Emulator} {
+		for _, text := range []string{viewed, outside} {
+			_, want := driver.Compile(t.Context(), "k.tileir", []byte(text), driver.Options{Emit: driver.EmitCudaTile})
+			_, err := executor.Load(t.Context(), []byte(text), executor.Options{Name: "k.tileir", Engine: e})
+			var f *driver.Failure
+			if !errors.As(err, &f) || len(f.Diags) == 0 || f.Code != driver.ExitInput || !strings.HasPrefix(err.Error(), `loc("k.tileir":`) {
+				t.Errorf("%s: %v\n%s", e, err, text)
+			}
+			if want == nil || err == nil || err.Error() != want.Error() {
+				t.Errorf("%s: %v\na compile says %v", e, err, want)
+			}
+		}
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, c := range []struct {
+			ctx  context.Context
+			o    executor.Options
+			want error
+		}{
+			{t.Context(), executor.Options{TimeLimit: time.Nanosecond}, context.DeadlineExceeded},
+			{t.Context(), executor.Options{MemoryLimit: 1}, driver.ErrMemory},
+			{canceled, executor.Options{}, context.Canceled},
+		} {
+			c.o.Engine = e
+			if p, err := executor.Load(c.ctx, []byte(addText), c.o); !errors.Is(err, c.want) || p != nil {
+				t.Errorf("%s: %v, want %v", e, err, c.want)
+			}
+		}
+	}
+	if _, err := executor.Load(t.Context(), []byte(addText), executor.Options{Code: driver.Code{SlicesK: 3}}); err == nil || !strings.Contains(err.Error(), "3 slices") {
+		t.Errorf("3 slices of a product: %v", err)
 	}
 }

@@ -2,11 +2,11 @@ package executor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"tileiras/dialects/cudatile"
 	"tileiras/internal/driver"
@@ -46,6 +46,8 @@ type Options struct {
 	Stats   bool // count sectors, bank conflicts and opcodes on the emulator
 	// ReproducerDir is where a fault of the compiler leaves its input; "" writes nothing.
 	ReproducerDir string
+	TimeLimit     time.Duration // of Load; 0 is none
+	MemoryLimit   int64         // bytes of modules that Load may hold, about; 0 is none
 }
 
 // Checks switches checks off; the zero value has all on. Bounds are always checked, to the byte.
@@ -100,31 +102,27 @@ func Load(ctx context.Context, source []byte, o Options) (*Program, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	c := driver.NewContext()
-	in, err := driver.Read(c, o.Name, source)
+	if o.TimeLimit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
+		defer cancel()
+	}
+	in, err := driver.Verified(ctx, o.Name, source, o.driver())
 	if err != nil {
 		return nil, err
 	}
-	if !ir.Verify(c, in.Module) { // the driver words what is wrong, as the command does
-		_, err := driver.Compile(ctx, o.Name, source, driver.Options{Emit: driver.EmitCudaTile})
-		return nil, firstError(err, errors.New("the module does not verify"))
-	}
 	p := &Program{opts: o, kernels: kernelsOf(in.Module)}
 	if o.Engine == Emulator {
-		return p, p.compile(ctx, source)
+		if err := p.compile(ctx, source); err != nil {
+			return nil, err
+		}
+		return p, nil
 	}
 	if p.interp, err = interp.New(in.Module); err != nil {
 		return nil, err
 	}
 	p.interpMemory = interp.NewHostMemory()
 	return p, nil
-}
-
-func firstError(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 func (o *Options) check() error {
@@ -138,19 +136,21 @@ func (o *Options) check() error {
 		return fmt.Errorf("unknown engine %q: it is %q or %q", o.Engine, Interpreter, Emulator)
 	}
 	if o.GPU == "" {
-		o.GPU = "sm_80"
-	}
-	if o.Code.Opt < 0 || o.Code.Opt > 3 {
-		return fmt.Errorf("optimization level %d: it is 0 to 3", o.Code.Opt)
+		o.GPU = driver.DefaultGPU
 	}
 	return nil
 }
 
+// driver is what the compiler calls these options. The time limit is that of all of Load.
+func (o *Options) driver() driver.Options {
+	d := driver.Options{GPU: o.GPU, Code: o.Code, Emit: driver.EmitPTX, ReproducerDir: o.ReproducerDir, MemoryLimit: o.MemoryLimit}
+	d.LineInfo = true
+	return d
+}
+
 // compile makes the PTX and reads it into the emulator.
 func (p *Program) compile(ctx context.Context, source []byte) error {
-	code := p.opts.Code
-	code.LineInfo = true
-	res, err := driver.Compile(ctx, p.opts.Name, source, driver.Options{GPU: p.opts.GPU, Code: code, Emit: driver.EmitPTX, ReproducerDir: p.opts.ReproducerDir})
+	res, err := driver.Compile(ctx, p.opts.Name, source, p.opts.driver())
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // gives, as a shell reads it, fails in the same way. It is the command line that was given, but for the input and the output.
 func TestACrashLeavesAReproducer(t *testing.T) {
 	dir := t.TempDir()
-	for _, tool := range []string{"tileiras", "tile-opt"} {
+	for _, tool := range []string{"tileiras", "tile-opt", "tilerun"} {
 		if out, err := exec.Command("go", "build", "-tags", "planted", "-o", filepath.Join(dir, tool), "tileiras/cmd/"+tool).CombinedOutput(); err != nil {
 			t.Fatalf("go build -tags planted: %v\n%s", err, out)
 		}
@@ -52,6 +52,11 @@ func TestACrashLeavesAReproducer(t *testing.T) {
 	const bug = 70
 	if code, text := run("", "tileiras k.tileir -o k.ll"); code != 0 {
 		t.Fatal(text)
+	}
+	for _, stage := range []string{"read", "verify"} { // before the interpreter has the module
+		if code, text := run(stage, "tilerun k.tileir --grid 1"); code != bug || !strings.HasPrefix(text, "BUG: pass "+stage+": planted") {
+			t.Errorf("tilerun, %s: exit code %d:\n%s", stage, code, text)
+		}
 	}
 	for _, c := range []struct{ stage, command, again string }{
 		{"assign-layouts", "tileiras k.tileirbc --gpu-name sm_90 -O0 -o out.ptx",

@@ -38,8 +38,8 @@ func (p Place) String() string {
 type Diagnostic struct {
 	Severity Severity // how bad it is
 	// ID says what kind it is, for programs: "option" (a value of Options), "bytecode", "text" and "verify" (the input cannot be read,
-	// or breaks a rule), "target" (right, but not for this GPU), "unsupported" (this compiler cannot do it yet), "canceled", "deadline",
-	// "memory", and "bug" (a fault of the compiler).
+	// or breaks a rule), "target" (right, but not for this GPU), "unsupported" (this compiler cannot do it yet), "tool" (ptxas is not
+	// there, too old, or does not work), "canceled", "deadline", "memory", and "bug" (a fault of the compiler).
 	ID      string
 	Place   Place        // where in the source
 	Message string       // without the place
@@ -96,7 +96,7 @@ func ErrorOf(err error) *Error {
 		return newError(driver.ExitUnsupported, Diagnostic{ID: "unsupported", Message: err.Error()})
 	}
 	e := &Error{Code: f.Code, lines: f.Lines, err: f.Err}
-	id := f.ID()
+	id := string(f.Kind)
 	for _, d := range f.Diags {
 		e.Diagnostics = append(e.Diagnostics, diagnosticFrom(d, id))
 	}
@@ -104,11 +104,11 @@ func ErrorOf(err error) *Error {
 		return e
 	}
 	// Lines without places: the first says what is wrong, the others what could not be done because of it.
-	d := Diagnostic{Severity: SeverityError, ID: id, Place: placeFrom(f.Loc())}
+	d := Diagnostic{Severity: SeverityError, ID: id}
 	for i, line := range f.Lines {
 		text := strings.TrimPrefix(strings.TrimPrefix(line, "error: "), "note: ")
 		if i == 0 {
-			d.Message = strings.TrimPrefix(text, d.Place.String()+": ")
+			d.Message = text
 		} else {
 			d.Notes = append(d.Notes, Diagnostic{Severity: SeverityNote, Message: text})
 		}

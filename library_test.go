@@ -110,6 +110,40 @@ func TestDiagnosticsAreValues(t *testing.T) {
 	}
 }
 
+// TestDiagnosticsSayWhatKind: the kind is that of the cause, whatever the exit code: an input that breaks a rule, options that the input has no room for,
+// a tool that is not there.
+func TestDiagnosticsSayWhatKind(t *testing.T) {
+	const narrow = "cuda_tile.module @m {\n  entry @k(%x: tile<f8E8M0FNU>) {\n    return\n  }\n}\n" // a type of 13.2 and later
+	const named = "cuda_tile.module @m {\n  entry @k(%x: tile<i32>) {\n    return\n  }\n}\n"
+	for _, c := range []struct {
+		src  string
+		o    tileiras.Options
+		id   string
+		code int
+		line int
+	}{
+		{`tileaa.module @m attributes {after = "nonsense"} { }`, tileiras.Options{}, "verify", 3, 1},
+		{"tileaa.module @m { }", tileiras.Options{Emit: tileiras.Bytecode}, "verify", 3, 1},
+		{narrow, tileiras.Options{Emit: tileiras.Bytecode, BytecodeVersion: "13.1"}, "option", 2, 0}, // parameters have no place of their own
+		{"tileaa.module @m { }", tileiras.Options{Emit: tileiras.Bytecode, BytecodeVersion: "13.1"}, "verify", 3, 1},
+		{named, tileiras.Options{Emit: tileiras.Cubin, GPU: "sm_80", Ptxas: "/nowhere/ptxas"}, "tool", 5, 0},
+		{named, tileiras.Options{Emit: tileiras.Cubin, GPU: "sm_80", Ptxas: "/bin/false"}, "tool", 5, 0},
+	} {
+		c.o.Name = "k.tileir"
+		_, err := tileiras.Compile(t.Context(), []byte(c.src), c.o)
+		var e *tileiras.Error
+		if !errors.As(err, &e) || e.Code != c.code || e.Diagnostics[0].ID != c.id || e.Diagnostics[0].Place.Line != c.line {
+			t.Errorf("%s, %+v: %v\n%+v; want %s, code %d, line %d", c.src, c.o, err, e, c.id, c.code, c.line)
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: that is not what the compiler cannot do", c.src)
+		}
+	}
+	if _, err := tileiras.Compile(t.Context(), []byte(narrow), tileiras.Options{Emit: tileiras.Bytecode}); err != nil {
+		t.Errorf("the newest version has the type: %v", err)
+	}
+}
+
 // expiring is a context that ends at its n-th look.
 type expiring struct {
 	context.Context

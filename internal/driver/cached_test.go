@@ -205,7 +205,7 @@ func TestCanceledInTheCache(t *testing.T) {
 	}))
 	defer l.Close()
 	_, err = Compile(ctx, "k", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Cache: "http://" + l.Addr().String()})
-	if err == nil || err.(*Failure).ID() != "canceled" {
+	if err == nil || err.(*Failure).Kind != KindCanceled {
 		t.Errorf("%v, want the context's error", err)
 	}
 }

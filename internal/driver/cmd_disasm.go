@@ -78,12 +78,12 @@ func unreadable(stderr io.Writer, message string) int {
 // disassemble is the text of bytecode.
 func disassemble(src []byte, o bytecode.ReadOptions, debugInfo bool) (string, error) {
 	if !IsBytecode(src) {
-		return "", &Failure{Code: ExitInput, Lines: []string{genericInput}}
+		return "", &Failure{Code: ExitInput, Kind: KindBytecode, Lines: []string{genericInput}}
 	}
 	c := ir.NewContext(cudatile.Dialect)
 	m, _, err := bytecode.Read(c, src, o)
 	refused := func(lines []string, why ...string) error {
-		return &Failure{Code: ExitInput, Lines: append(append(lines, errorLines(why)...), genericDisasm)}
+		return &Failure{Code: ExitInput, Kind: KindBytecode, Lines: append(append(lines, errorLines(why)...), genericDisasm)}
 	}
 	switch {
 	case err != nil:

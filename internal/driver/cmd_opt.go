@@ -93,7 +93,7 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 		case line.String("from") == "llvm":
 			m, perr := parseLLVM(file, string(src))
 			if perr != nil {
-				return Report(fail(ExitInput, "%s: %s", file, strings.TrimSpace(perr.Error())), stderr)
+				return Report(&Failure{Code: ExitInput, Kind: KindText, Lines: []string{fmt.Sprintf("error: %s: %s", file, strings.TrimSpace(perr.Error()))}, Err: perr}, stderr)
 			}
 			out, err = runLLVM(m, &Input{Ctx: NewContext(), name: file, source: src}, &o, line.List("passes"))
 		case line.Given("passes") || IsBytecode(src):

@@ -36,7 +36,7 @@ func tileiras(args []string, stdin io.Reader, stdout *output, stderr io.Writer) 
 	}
 	if len(line.Args) == 0 || line.Args[0] == "" {
 		io.WriteString(stdout, TileirasCommand().HelpList(false))
-		return Report(&Failure{Code: ExitUsage, Lines: []string{"error: no input file provided", ""}}, stderr)
+		return Report(&Failure{Code: ExitUsage, Kind: KindOption, Lines: []string{"error: no input file provided", ""}}, stderr)
 	}
 	if cache.OutOfReach(line.String("cache")) {
 		if tilerun := native.Tilerun(); tilerun != "" {

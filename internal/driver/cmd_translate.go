@@ -121,7 +121,7 @@ func (t *translation) toText(c *ir.Context, p piece) (string, error) {
 	var e *bytecode.Error
 	switch {
 	case errors.As(err, &e):
-		return "", &Failure{Code: ExitInput, Lines: append(errorLines(e.Lines), genericInput), Err: err}
+		return "", &Failure{Code: ExitInput, Kind: KindBytecode, Lines: append(errorLines(e.Lines), genericInput), Err: err}
 	case err != nil:
 		return "", readFailure(err)
 	}
@@ -241,5 +241,5 @@ func (t *translation) parseVersion(s string) (ir.Version, error) {
 			}
 		}
 	}
-	return v, &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("Invalid argument '%s': the supported versions are [%s - %s]", s, Versions()[0], t.versions()[len(t.versions())-1])}}
+	return v, &Failure{Code: ExitUsage, Kind: KindOption, Lines: []string{fmt.Sprintf("Invalid argument '%s': the supported versions are [%s - %s]", s, Versions()[0], t.versions()[len(t.versions())-1])}}
 }

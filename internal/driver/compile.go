@@ -68,7 +68,7 @@ func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Inpu
 		return in, nil
 	}
 	if !isText(src) {
-		return nil, &Failure{Code: ExitInput, Lines: []string{genericInput}}
+		return nil, &Failure{Code: ExitInput, Kind: KindBytecode, Lines: []string{genericInput}}
 	}
 	m, err := ir.Parse(c, name, src)
 	if err != nil {

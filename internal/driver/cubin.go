@@ -30,7 +30,7 @@ type assembler struct {
 // if ptxas is new enough to take it.
 func (a *assembler) assemble(ptx string) (cubin []byte, err error) {
 	if a.path, err = ptxas.Find(a.opts.Ptxas); err != nil {
-		return nil, fail(ExitUnsupported, "%v", err)
+		return nil, &Failure{Code: ExitUnsupported, Kind: KindTool, Lines: []string{"error: " + err.Error()}, Err: err}
 	}
 	defer a.time(assembleStage)()
 	a.entries = a.input.entries()
@@ -95,13 +95,15 @@ func (a *assembler) refused(ptx string, err error) error {
 	}
 	var f *ptxas.Failed
 	if !errors.As(err, &f) {
-		return &Failure{Code: ExitUnsupported, Lines: []string{"error: ptxas was stopped: " + err.Error()}, Err: err}
+		return &Failure{Code: ExitUnsupported, Kind: KindTool, Lines: []string{"error: ptxas was stopped: " + err.Error()}, Err: err}
 	}
-	out := &Failure{Code: ExitUnsupported, Err: err}
+	out := &Failure{Code: ExitUnsupported, Kind: KindUnsupported, Err: err}
 	switch {
 	case f.TimedOut > 0:
+		out.Kind = KindDeadline
 		out.Lines = []string{fmt.Sprintf("error: ptxas was stopped after %v: give it longer with --ptxas-timeout, or the kernel smaller tiles", f.TimedOut)}
 	case len(f.Messages) == 0:
+		out.Kind = KindTool
 		out.Lines = []string{fmt.Sprintf("error: %s: %v", a.path, f)}
 	}
 	for _, m := range f.Messages {
@@ -113,6 +115,7 @@ func (a *assembler) refused(ptx string, err error) error {
 		out.Lines = append(out.Lines, a.input.message(d)...)
 	}
 	if tooOld(err) {
+		out.Kind = KindTool
 		out.Lines = append(out.Lines, fmt.Sprintf("note: %s is too old: a Tile IR kernel needs ptxas 13.3 or later, sm_107 a newer one still; with --abi=cuda older ones do", a.path))
 	}
 	return out

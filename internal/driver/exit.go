@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tileiras/codegen/nvvm"
-	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/ir"
 	"tileiras/ir/budget"
 	"tileiras/passes/pass"
@@ -23,9 +21,27 @@ const (
 	ExitBug         = 70 // our own code failed
 )
 
-// Failure is an error with the exit code that it means and its lines as the user sees them.
+// Kind is what kind of failure it is, one word for programs; docs/library.md explains them.
+type Kind string
+
+const (
+	KindOption      Kind = "option"      // a value of the options, alone or beside the others or the input
+	KindBytecode    Kind = "bytecode"    // the input is no bytecode
+	KindText        Kind = "text"        // the input is no text of ours
+	KindVerify      Kind = "verify"      // the input breaks a rule
+	KindTarget      Kind = "target"      // right, but not for this GPU
+	KindUnsupported Kind = "unsupported" // the compiler cannot do it yet
+	KindTool        Kind = "tool"        // ptxas is not there, too old, or does not work
+	KindCanceled    Kind = "canceled"
+	KindDeadline    Kind = "deadline"
+	KindMemory      Kind = "memory"
+	KindBug         Kind = "bug"
+)
+
+// Failure is an error with the exit code that it means and its lines as the user sees them. One of KindUnsupported is errors.ErrUnsupported.
 type Failure struct {
 	Code  int
+	Kind  Kind
 	Lines []string // printed as they are, without a final newline each
 	Err   error
 	// Diags are the diagnostics that Lines print, where there are some.
@@ -35,9 +51,24 @@ type Failure struct {
 func (f *Failure) Error() string { return strings.Join(f.Lines, "\n") }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// fail makes a failure whose one line starts with "error: ".
+// Is tells what is not supported.
+func (f *Failure) Is(target error) bool {
+	return target == errors.ErrUnsupported && f.Kind == KindUnsupported
+}
+
+// fail makes a failure of options, or of what is not supported, whose one line starts with "error: ".
 func fail(code int, format string, args ...any) *Failure {
-	return &Failure{Code: code, Lines: []string{"error: " + fmt.Sprintf(format, args...)}}
+	kind := KindOption
+	if code == ExitUnsupported {
+		kind = KindUnsupported
+	}
+	return &Failure{Code: code, Kind: kind, Lines: []string{"error: " + fmt.Sprintf(format, args...)}}
+}
+
+// refuse makes the failure of an input that breaks a rule at a place.
+func (in *Input) refuse(at ir.Location, err error, format string, args ...any) *Failure {
+	d := &ir.Diagnostic{Loc: at, Msg: fmt.Sprintf(format, args...)}
+	return &Failure{Code: ExitInput, Kind: KindVerify, Lines: in.message(d), Err: err, Diags: []*ir.Diagnostic{d}}
 }
 
 // placed is an error of a stage that knows where in the source its cause stands.
@@ -58,24 +89,23 @@ func (in *Input) classify(err error) error {
 	var misplaced *pass.ErrMisplaced
 	switch {
 	case errors.As(err, &misplaced) && misplaced.Loc != nil:
-		d := &ir.Diagnostic{Loc: misplaced.Loc, Msg: misplaced.Text}
-		return &Failure{Code: ExitInput, Lines: in.message(d), Err: err, Diags: []*ir.Diagnostic{d}}
+		return in.refuse(misplaced.Loc, err, "%s", misplaced.Text)
 	case errors.As(err, &misplaced):
-		return &Failure{Code: ExitInput, Lines: []string{"error: " + misplaced.Text}, Err: err}
+		return &Failure{Code: ExitInput, Kind: KindVerify, Lines: []string{"error: " + misplaced.Text}, Err: err}
 	case stopped(err):
 		return stopFailure(err)
 	case errors.As(err, &f):
 		return f
 	case errors.As(err, &b):
 		lines := []string{b.Error()}
-		return &Failure{Code: ExitBug, Lines: lines, Err: b}
+		return &Failure{Code: ExitBug, Kind: KindBug, Lines: lines, Err: b}
 	case errors.As(err, &at):
 		d := &ir.Diagnostic{Loc: at.Place(), Msg: at.Message()}
-		return &Failure{Code: ExitUnsupported, Lines: in.message(d), Err: err, Diags: []*ir.Diagnostic{d}}
+		return &Failure{Code: ExitUnsupported, Kind: KindUnsupported, Lines: in.message(d), Err: err, Diags: []*ir.Diagnostic{d}}
 	case errors.Is(err, pass.ErrInvalid):
-		return &Failure{Code: ExitUnsupported, Lines: in.errors(), Err: err, Diags: worst(in.Ctx)}
+		return &Failure{Code: ExitUnsupported, Kind: KindTarget, Lines: in.errors(), Err: err, Diags: worst(in.Ctx)}
 	}
-	return &Failure{Code: ExitUnsupported, Lines: []string{"error: " + err.Error()}, Err: err}
+	return &Failure{Code: ExitUnsupported, Kind: KindUnsupported, Lines: []string{"error: " + err.Error()}, Err: err}
 }
 
 // stopped reports whether an error is that of a compile which was asked to end, or which ran out of what it may take.
@@ -84,9 +114,14 @@ func stopped(err error) bool {
 }
 
 func stopFailure(err error) *Failure {
-	f := fail(ExitUnsupported, "%s", stopReason(err))
-	f.Err = err
-	return f
+	kind := KindCanceled
+	switch {
+	case errors.Is(err, budget.ErrMemory):
+		kind = KindMemory
+	case errors.Is(err, context.DeadlineExceeded):
+		kind = KindDeadline
+	}
+	return &Failure{Code: ExitUnsupported, Kind: kind, Lines: []string{"error: " + stopReason(err)}, Err: err}
 }
 
 func stopReason(err error) string {
@@ -108,45 +143,6 @@ func worst(c *ir.Context) []*ir.Diagnostic {
 		}
 	}
 	return out
-}
-
-// ID is what kind of failure it is, one word for programs.
-func (f *Failure) ID() string {
-	var b *bytecode.Error
-	switch {
-	case errors.Is(f.Err, budget.ErrMemory):
-		return "memory"
-	case errors.Is(f.Err, context.DeadlineExceeded):
-		return "deadline"
-	case f.Err != nil && stopped(f.Err):
-		return "canceled"
-	case f.Code == ExitInput && len(f.Diags) == 0, errors.As(f.Err, &b):
-		return "bytecode"
-	case f.Code == ExitInput && f.Err != nil:
-		return "text"
-	case f.Code == ExitInput:
-		return "verify"
-	case f.Code == ExitBug:
-		return "bug"
-	case errors.Is(f.Err, pass.ErrInvalid):
-		return "target"
-	case f.Code == ExitUnsupported:
-		return "unsupported"
-	}
-	return "option"
-}
-
-// Loc is the place that a failure without diagnostics is about, where one is known.
-func (f *Failure) Loc() ir.Location {
-	var middle *pass.NotSupported
-	var back *nvvm.NotSupported
-	switch {
-	case errors.As(f.Err, &middle):
-		return middle.Loc
-	case errors.As(f.Err, &back):
-		return back.Loc
-	}
-	return ir.UnknownLoc{}
 }
 
 // ErrMemory is in the chain of the failure of a compile that reached its memory limit.

@@ -12,7 +12,7 @@ const genericInput = "error: input does not correspond to Tile IR bytecode"
 // readFailure is a file that the bytecode reader refused: its messages, innermost first, then the generic line. Of a version that
 // is not known tileiras says nothing else.
 func readFailure(err error) error {
-	f := &Failure{Code: ExitInput, Err: err}
+	f := &Failure{Code: ExitInput, Kind: KindBytecode, Err: err}
 	var e *bytecode.Error
 	switch {
 	case !errors.As(err, &e):
@@ -42,12 +42,12 @@ func (in *Input) textFailure(err error) error {
 	if len(lines) == 0 {
 		lines = []string{"error: " + err.Error()}
 	}
-	return &Failure{Code: ExitInput, Lines: lines, Err: err, Diags: worst(in.Ctx)}
+	return &Failure{Code: ExitInput, Kind: KindText, Lines: lines, Err: err, Diags: worst(in.Ctx)}
 }
 
 // verifyFailure is a module that was read and does not verify; why is the line that follows for bytecode.
 func verifyFailure(in *Input, why string) error {
-	f := &Failure{Code: ExitInput, Lines: in.errors(), Diags: worst(in.Ctx)}
+	f := &Failure{Code: ExitInput, Kind: KindVerify, Lines: in.errors(), Diags: worst(in.Ctx)}
 	if in.Origin != nil {
 		f.Lines = append(f.Lines, "error: "+why, genericInput)
 	}

@@ -193,7 +193,7 @@ func (l *Line) Names() []string {
 
 // usageError is a command line that cannot be understood, in the words of LLVM's command line library.
 func (c *Command) usageError(format string, args ...any) *Failure {
-	return &Failure{Code: ExitUsage, Lines: strings.Split(c.Name+": "+fmt.Sprintf(format, args...), "\n")}
+	return &Failure{Code: ExitUsage, Kind: KindOption, Lines: strings.Split(c.Name+": "+fmt.Sprintf(format, args...), "\n")}
 }
 
 // find looks a spelling up.
@@ -237,7 +237,7 @@ func (c *Command) Parse(args []string) (*Line, error) {
 		if len(own) > 0 {
 			r.problem("note: %s begins the command line with %s", c.Variable, strings.Join(own, " "))
 		}
-		return nil, &Failure{Code: ExitUsage, Lines: r.problems}
+		return nil, &Failure{Code: ExitUsage, Kind: KindOption, Lines: r.problems}
 	}
 	set := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
 	set.SortFlags = false

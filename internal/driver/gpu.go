@@ -49,7 +49,7 @@ func (o *Options) named(ctx context.Context) (*target.Target, error) {
 	}
 	t, ok := target.ByName(o.GPU)
 	if !ok {
-		return nil, &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("tileiras: for the --gpu-name option: Cannot find option named '%s'!", o.GPU), "tileiras: " + target.Advice(o.GPU)}}
+		return nil, &Failure{Code: ExitUsage, Kind: KindOption, Lines: []string{fmt.Sprintf("tileiras: for the --gpu-name option: Cannot find option named '%s'!", o.GPU), "tileiras: " + target.Advice(o.GPU)}}
 	}
 	return t, nil
 }

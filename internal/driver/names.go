@@ -23,7 +23,7 @@ func (r *run) checkNames() error {
 			continue
 		}
 		d := &ir.Diagnostic{Loc: op.Loc(), Msg: fmt.Sprintf("not supported yet: %q as the name of a %s, which a program asks for by its name: %s", name, what, ptxop.NameRule)}
-		return &Failure{Code: ExitUnsupported, Lines: r.input.message(d), Diags: []*ir.Diagnostic{d}}
+		return &Failure{Code: ExitUnsupported, Kind: KindUnsupported, Lines: r.input.message(d), Diags: []*ir.Diagnostic{d}}
 	}
 	return nil
 }

@@ -98,12 +98,12 @@ func (o *output) open() bool { return o.w != os.Stdout || !stdoutClosed() }
 
 // streamFailure is an output that could be opened and not written.
 func streamFailure(err error) error {
-	return &Failure{Code: ExitUsage, Lines: []string{"error: IO failure on output stream: " + reason(err)}, Err: err}
+	return &Failure{Code: ExitUsage, Kind: KindOption, Lines: []string{"error: IO failure on output stream: " + reason(err)}, Err: err}
 }
 
 // cannotOpen is an output that cannot be opened.
 func cannotOpen(file string, err error) error {
-	return &Failure{Code: ExitOptions, Lines: []string{fmt.Sprintf("error: cannot open output file '%s': %s", file, reason(err))}, Err: err}
+	return &Failure{Code: ExitOptions, Kind: KindOption, Lines: []string{fmt.Sprintf("error: cannot open output file '%s': %s", file, reason(err))}, Err: err}
 }
 
 // WriteOutput writes a whole file or nothing: into a file beside it that has no name, or a temporary one, and then takes its place. "-" is

@@ -102,7 +102,7 @@ func (t *pieceTool) run(file string, src []byte, stderr io.Writer, process func(
 		pieces = split(file, src)
 	}
 	var outputs []string
-	failure := &Failure{Code: ExitInput}
+	failure := &Failure{Code: ExitInput, Kind: KindVerify}
 	failed := false
 	for _, p := range pieces {
 		c := newTestContext()

@@ -46,7 +46,7 @@ func remarkFile(line *Line, stdout io.Writer) (io.WriteCloser, error) {
 	}
 	f, err := os.Create(name)
 	if err != nil {
-		return nil, &Failure{Code: ExitInput, Lines: []string{
+		return nil, &Failure{Code: ExitInput, Kind: KindOption, Lines: []string{
 			fmt.Sprintf("Error opening remark output file '%s': %s", name, reason(err)), "error: failed to enable optimization remarks"}}
 	}
 	return f, nil

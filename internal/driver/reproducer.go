@@ -49,7 +49,7 @@ func (r *run) failure(err error) error {
 	} else {
 		lines = append(lines, "note: this is a fault of tileiras; run it again with: "+r.command(input), "note: the place in the compiler is in "+report)
 	}
-	return &Failure{Code: ExitBug, Lines: lines, Err: b}
+	return &Failure{Code: ExitBug, Kind: KindBug, Lines: lines, Err: b}
 }
 
 // leave writes the input and a report on a fault. The names have a part of the input's hash: other compiles may fail in the same folder.

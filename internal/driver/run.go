@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -55,10 +56,7 @@ func (r *run) compile() (*Result, error) {
 	case EmitBytecode:
 		return r.write(func() (string, error) {
 			out, err := bytecode.Write(r.input.Module, bytecode.WriteOptions{Version: o.BytecodeVersion, Origin: r.input.Origin, Ctx: r.input.Ctx})
-			if err != nil {
-				err = fail(ExitInput, "%s", err.Error())
-			}
-			return string(out), err
+			return string(out), r.unwritten(err)
 		})
 	}
 	t, err := o.target(r.ctx)
@@ -88,6 +86,21 @@ func (r *run) write(out func() (string, error)) (*Result, error) {
 		return nil, r.failure(err)
 	}
 	return r.result([]byte(text)), nil
+}
+
+// unwritten is why there is no bytecode of a module: of the version that the options ask for, if there is of the newest.
+func (r *run) unwritten(err error) error {
+	var e *bytecode.WriteError
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := r.input.refuse(e.Loc, err, "%s", e.Msg)
+	if r.opts.BytecodeVersion != (ir.Version{}) {
+		if _, err := bytecode.Write(r.input.Module, bytecode.WriteOptions{Version: bytecode.Newest, Origin: r.input.Origin, Ctx: r.input.Ctx}); err == nil {
+			f.Code, f.Kind = ExitOptions, KindOption
+		}
+	}
+	return f
 }
 
 // state is what the passes begin with.
@@ -139,7 +152,7 @@ func (r *run) rest() ([]*pass.Pass, error) {
 	}
 	i := slices.IndexFunc(all, done)
 	if i < 0 && name != "" {
-		return nil, fail(ExitInput, "the module is said to come after '%s', which is no pass; passes are: %s", name, strings.Join(StageNames(), " "))
+		return nil, r.input.refuse(m.Op.Loc(), nil, "the module is said to come after '%s', which is no pass; passes are: %s", name, strings.Join(StageNames(), " "))
 	}
 	all = all[i+1:]
 	if r.opts.Opt == 0 {

@@ -2,8 +2,6 @@ package tilerun
 
 import (
 	"context"
-	"errors"
-	"strings"
 
 	"tileiras/internal/driver"
 	"tileiras/runtime/cases"
@@ -27,22 +25,9 @@ type Emulator struct {
 
 func (m *Emulator) String() string { return "emulator, " + m.Schedule.String() }
 
-// unsupported marks an error of the compiler that says "not supported yet".
-type unsupported struct{ error }
-
-func (u unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
-
 // compile makes PTX of a launch's module with our compiler.
 func compile(ctx context.Context, gpu string, code driver.Code, l *cases.Launch) (*driver.Result, error) {
-	res, err := driver.Compile(ctx, l.File, l.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX, ReproducerDir: "."})
-	if err != nil {
-		var f *driver.Failure
-		if errors.As(err, &f) && strings.Contains(f.Error(), "not supported yet") {
-			return nil, unsupported{err}
-		}
-		return nil, err
-	}
-	return res, nil
+	return driver.Compile(ctx, l.File, l.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX, ReproducerDir: "."})
 }
 
 // Decode reads, verifies and prints.

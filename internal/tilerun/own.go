@@ -37,7 +37,7 @@ func runOwn(line *driver.Line, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		return 1
 	case err != nil:
-		fmt.Fprintln(stderr, "error:", strings.TrimPrefix(err.Error(), "error: "))
+		fmt.Fprintln(stderr, "error:", err)
 		return 1
 	}
 	return driver.ExitOK
@@ -47,7 +47,7 @@ func runOwn(line *driver.Line, stdin io.Reader, stdout, stderr io.Writer) int {
 func guarded(run func() (*cases.Outcome, error)) (out *cases.Outcome, err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			err = &driver.Failure{Code: driver.ExitBug, Lines: []string{fmt.Sprintf("BUG: %v", x)}}
+			err = &driver.Failure{Code: driver.ExitBug, Kind: driver.KindBug, Lines: []string{fmt.Sprintf("BUG: %v", x)}}
 		}
 	}()
 	return run()

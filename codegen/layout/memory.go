@@ -162,6 +162,20 @@ func (m MemLayout) Permute(perm []int) MemLayout {
 	return mustMem(shape, bases, m.every, m.pad)
 }
 
+// Repeated places a bigger tile: its slices of the shape of m lie one after another, each as m says and without padding, those along the first dimension first.
+func (m MemLayout) Repeated(shape []int) MemLayout {
+	var bases []uint64
+	for _, b := range m.bases {
+		bases = append(bases, flatten(shape, coords(m.shape, b)))
+	}
+	for d := range shape {
+		for b := log2(m.shape[d]); b < log2(shape[d]); b++ {
+			bases = append(bases, Bit(shape, d, b))
+		}
+	}
+	return mustMem(shape, bases, 0, 0)
+}
+
 // Strided is the dense memory layout with the given order of dimensions, fastest first.
 func Strided(shape, order []int) MemLayout {
 	var bases []uint64

@@ -195,6 +195,33 @@ func TestSlices(t *testing.T) {
 	}
 }
 
+// A slice is stored by the threads that have it: in lanes, warps and registers, wherever its number is known.
+func TestSlicesOfRegisters(t *testing.T) {
+	whole := layout.Blocked([]int{16, 32}, 4, []int{1, 0}, 2)
+	piece := layout.Blocked([]int{4, 16}, 1, []int{1, 0}, 2)
+	for _, mem := range []layout.MemLayout{layout.Strided([]int{4, 16}, []int{1, 0}), layout.Padded([]int{4, 16}, []int{1, 0}, 4), layout.Strided([]int{4, 16}, []int{0, 1})} {
+		buf := fmt.Sprintf("buffer<4x16xi32, #tileaa.mem<%s>>", mem)
+		k := tileIO{warps: 2, shared: 4096, in: []ioTile{{"i32", whole}}, out: ioTile{"i32", piece}}
+		k.body = fmt.Sprintf(`    %%s = alloc_shared {offset = 0} : %[1]s
+    %%one = constant <i32: 1> : tile<i32>
+    %%pid = program_id {axis = 0} : tile<i32>
+    %%three = constant <i32: 3> : tile<i32>
+    %%row = subi %%three, %%pid : tile<i32>
+    buffer_store_slice %%v0, %%s, indices(%%row, %%one) : (%[2]s, %[1]s, tile<i32>, tile<i32>)
+    "tileaa.barrier"() : () -> ()
+    %%r = buffer_load %%s : (%[1]s) -> %[3]s`, buf, k.in[0].typ(), k.out.typ())
+		x := data(1, 32)
+		out, _ := launch(t, "sm_80", k.text(), 1, x, make([]byte, 4*16*4))
+		for i := range 4 {
+			for j := range 16 {
+				if got, want := wordAt(out[1], 16*i+j), wordAt(x, 32*(i+12)+j+16); got != want {
+					t.Fatalf("%s: element %d,%d is %d, want %d", mem, i, j, got, want)
+				}
+			}
+		}
+	}
+}
+
 // cat and constant slices are register lists.
 func TestCatAndExtract(t *testing.T) {
 	half := layout.Must([]int{8, 32}, layout.Bases{Reg: []uint64{1, 2, 128}, Lane: []uint64{4, 8, 16, 32, 64}})

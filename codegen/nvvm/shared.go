@@ -13,19 +13,20 @@ import (
 
 func init() {
 	register(ir.Table[lowering]{
-		tileaa.OpAllocShared & ir.Place:   allocShared,
-		tileaa.OpBufferView & ir.Place:    bufferView,
-		tileaa.OpAllocRing & ir.Place:     func(*fn, *ir.Op) {}, // its slots know it
-		tileaa.OpRingSlot & ir.Place:      ringSlot,
-		tileaa.OpRingNext & ir.Place:      ringNext,
-		tileaa.OpBufferStore & ir.Place:   bufferStore,
-		tileaa.OpBufferLoad & ir.Place:    bufferLoad,
-		tileaa.OpBufferExtract & ir.Place: bufferExtract,
-		tileaa.OpBufferInsert & ir.Place:  bufferInsert,
-		tileaa.OpPointerBlock & ir.Place:  pointerBlock,
-		tileaa.OpAsyncCopy & ir.Place:     asyncCopy,
-		tileaa.OpAsyncWait & ir.Place:     asyncWait,
-		tileaa.OpBarrier & ir.Place:       barrier,
+		tileaa.OpAllocShared & ir.Place:      allocShared,
+		tileaa.OpBufferView & ir.Place:       bufferView,
+		tileaa.OpAllocRing & ir.Place:        func(*fn, *ir.Op) {}, // its slots know it
+		tileaa.OpRingSlot & ir.Place:         ringSlot,
+		tileaa.OpRingNext & ir.Place:         ringNext,
+		tileaa.OpBufferStore & ir.Place:      bufferStore,
+		tileaa.OpBufferLoad & ir.Place:       bufferLoad,
+		tileaa.OpBufferExtract & ir.Place:    bufferExtract,
+		tileaa.OpBufferInsert & ir.Place:     bufferInsert,
+		tileaa.OpBufferStoreSlice & ir.Place: bufferStoreSlice,
+		tileaa.OpPointerBlock & ir.Place:     pointerBlock,
+		tileaa.OpAsyncCopy & ir.Place:        asyncCopy,
+		tileaa.OpAsyncWait & ir.Place:        asyncWait,
+		tileaa.OpBarrier & ir.Place:          barrier,
 	})
 }
 
@@ -367,6 +368,40 @@ func bufferInsert(f *fn, op *ir.Op) {
 	x := f.inMemory(f.stored(op))
 	for _, r := range f.pieceRuns(op, f.bufferOf(op), t, l, f.owners(l)) {
 		f.storeRun("st.shared", r, x)
+	}
+	f.storedTo(ir.Cast[tileaa.BufferOp](op).Buffer())
+}
+
+// bufferStoreSlice stores as if the slices of the tile lay in memory one after another, each as the buffer says: the high bits of an offset are the number of
+// its slice, and only one slice is stored.
+func bufferStoreSlice(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(valueOf(op))
+	l := layoutOf(t, f.warps)
+	b := f.bufferOf(op)
+	x := f.inMemory(f.stored(op))
+	mem := b.Mem.Repeated(ints(t.Shape))
+	v, _ := mem.Vectors(l, mem.MaxVec(l, 16/b.bytes))
+	inside, above := uint64(1)<<b.Mem.Bits()-1, b.Mem.Bits()
+	number, bit := i32(0), 0
+	for d, i := range ir.Cast[tileaa.IndexedOp](op).Indices() {
+		count := t.Shape[d] / b.Shape[d]
+		number = f.or(number, f.shl(f.and(f.resize(f.scalar(i), kI32, false), i32(count-1)), bit))
+		bit += bits.Len64(uint64(count)) - 1
+	}
+	cols := f.threadOffsets(v.Lane, v.Warp)
+	high := make([]uint64, len(cols))
+	for i, c := range cols {
+		cols[i], high[i] = c&inside, c>>above
+	}
+	here := f.xor(f.linear(high), number) // which of the slices of this thread's registers it is
+	owner := f.owners(l)
+	for _, g := range v.Groups {
+		guard := f.and(owner, f.icmp(eq, here, i32(int64(g.Offset>>above))))
+		if guard.is(0) {
+			continue
+		}
+		base, offset := f.sharedAddress(b, cols, g.Offset&inside, reg{})
+		f.storeRun("st.shared", run{base: base, offset: offset, regs: g.Regs, guard: guard}, x)
 	}
 	f.storedTo(ir.Cast[tileaa.BufferOp](op).Buffer())
 }

@@ -125,6 +125,7 @@ const (
 	OpBufferLoad
 	OpBufferExtract
 	OpBufferInsert
+	OpBufferStoreSlice
 	OpBufferView
 	OpAllocRing
 	OpRingSlot
@@ -3785,6 +3786,28 @@ func NewBufferInsert(b *ir.Builder, value *ir.Value, buffer *ir.Value, indices [
 	return BufferInsert{b.Create(s)}
 }
 
+// BufferStoreSlice is buffer_store_slice: writes the slice of a tile with these slice numbers to a buffer of the slice's shape; each element by its owner thread only.
+type BufferStoreSlice struct{ Op *ir.Op }
+
+func (BufferStoreSlice) Matches(c ir.Code) bool { return c == OpBufferStoreSlice }
+
+func (o BufferStoreSlice) Value() *ir.Value          { return o.Op.OperandOf(0) }
+func (o BufferStoreSlice) SetValue(v *ir.Value)      { o.Op.SetOperandOf(0, v) }
+func (o BufferStoreSlice) Buffer() *ir.Value         { return o.Op.OperandOf(1) }
+func (o BufferStoreSlice) SetBuffer(v *ir.Value)     { o.Op.SetOperandOf(1, v) }
+func (o BufferStoreSlice) Indices() []*ir.Value      { return o.Op.OperandGroup(2) }
+func (o BufferStoreSlice) SetIndices(vs []*ir.Value) { o.Op.SetOperandGroup(2, vs) }
+
+// NewBufferStoreSlice makes a buffer_store_slice at the builder's place.
+func NewBufferStoreSlice(b *ir.Builder, value *ir.Value, buffer *ir.Value, indices []*ir.Value) BufferStoreSlice {
+	s := ir.State{Def: opRows[OpBufferStoreSlice.Index()-1]}
+	s.Groups = make([]int32, 0, 3)
+	s.AddOperand(value)
+	s.AddOperand(buffer)
+	s.AddOperand(indices...)
+	return BufferStoreSlice{b.Create(s)}
+}
+
 // BufferView is buffer_view: the same memory as a buffer of another shape, whose layout says where each of its elements lies.
 type BufferView struct{ Op *ir.Op }
 
@@ -4445,7 +4468,7 @@ var unaryOpSource = [...]int8{
 	73:  0, // sums_store
 	74:  0, // sums_scale
 	111: 0, // convert_layout
-	140: 0}
+	141: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -4493,7 +4516,7 @@ var unaryOpResult = [...]int8{
 	73:  0, // sums_store
 	74:  0, // sums_scale
 	111: 0, // convert_layout
-	140: 0}
+	141: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -4563,7 +4586,7 @@ var binaryOpLhs = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	140: 0}
+	141: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -4596,7 +4619,7 @@ var binaryOpRhs = [...]int8{
 	47:  1, // cmpi
 	66:  1, // cat
 	71:  1, // dot
-	140: 0}
+	141: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -4629,7 +4652,7 @@ var binaryOpResult = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	140: 0}
+	141: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4663,7 +4686,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	140: 0}
+	141: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4697,7 +4720,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	140: 0}
+	141: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4739,7 +4762,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	140: 0}
+	141: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4781,7 +4804,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	140: 0}
+	141: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4806,7 +4829,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	140: 0}
+	141: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4814,7 +4837,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	140: 0}
+	141: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4822,7 +4845,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	140: 0}
+	141: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4845,7 +4868,7 @@ func (CombineOp) Matches(c ir.Code) bool {
 var combineOpDim = [...]int8{
 	76:  0, // reduce
 	77:  0, // scan
-	140: 0}
+	141: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4858,7 +4881,7 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 var combineOpIdentities = [...]int8{
 	76:  1, // reduce
 	77:  1, // scan
-	140: 0}
+	141: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4874,7 +4897,7 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 var combineOpOperands = [...]int8{
 	76:  0, // reduce
 	77:  0, // scan
-	140: 0}
+	141: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4886,7 +4909,7 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 var combineOpResults = [...]int8{
 	76:  0, // reduce
 	77:  0, // scan
-	140: 0}
+	141: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4910,7 +4933,7 @@ var dimOpDim = [...]int8{
 	66:  0, // cat
 	76:  0, // reduce
 	77:  0, // scan
-	140: 0}
+	141: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4935,7 +4958,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	140: 0}
+	141: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4958,7 +4981,7 @@ func (GridOp) Matches(c ir.Code) bool {
 var gridOpAxis = [...]int8{
 	98:  0, // program_id
 	99:  0, // num_programs
-	140: 0}
+	141: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4968,7 +4991,7 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 var gridOpResult = [...]int8{
 	98:  0, // program_id
 	99:  0, // num_programs
-	140: 0}
+	141: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4983,7 +5006,8 @@ func (IndexedOp) Matches(c ir.Code) bool {
 		OpDotLand,
 		OpBlockTile,
 		OpBufferExtract,
-		OpBufferInsert:
+		OpBufferInsert,
+		OpBufferStoreSlice:
 		return true
 	}
 	return false
@@ -4996,7 +5020,8 @@ var indexedOpIndices = [...]int8{
 	79:  1, // block_tile
 	115: 1, // buffer_extract
 	116: 2, // buffer_insert
-	140: 0}
+	117: 2, // buffer_store_slice
+	141: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -5046,8 +5071,8 @@ var tokenOpToken = [...]int8{
 	94:  0, // gdc_wait
 	95:  0, // gdc_launch_dependents
 	109: 1, // print
-	121: 2, // async_copy
-	140: 0}
+	122: 2, // async_copy
+	141: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -5084,7 +5109,7 @@ var memoryOpToken = [...]int8{
 	88:  3, // store
 	89:  3, // atomic_rmw
 	90:  4, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -5102,7 +5127,7 @@ var memoryOpOrder = [...]int8{
 	88:  0, // store
 	89:  1, // atomic_rmw
 	90:  0, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -5123,7 +5148,7 @@ var memoryOpScope = [...]int8{
 	88:  1, // store
 	89:  2, // atomic_rmw
 	90:  1, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -5145,7 +5170,7 @@ var memoryOpResultToken = [...]int8{
 	88:  0, // store
 	89:  1, // atomic_rmw
 	90:  1, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -5175,7 +5200,7 @@ var blockAccessBlock = [...]int8{
 	84:  1, // multimem_store
 	85:  1, // multimem_reduce
 	86:  0, // multimem_load
-	140: 0}
+	141: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -5191,7 +5216,7 @@ var blockAccessToken = [...]int8{
 	84:  2, // multimem_store
 	85:  2, // multimem_reduce
 	86:  1, // multimem_load
-	140: 0}
+	141: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -5207,7 +5232,7 @@ var blockAccessOrder = [...]int8{
 	84:  0, // multimem_store
 	85:  1, // multimem_reduce
 	86:  1, // multimem_load
-	140: 0}
+	141: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -5224,7 +5249,7 @@ var blockAccessScope = [...]int8{
 	84:  1, // multimem_store
 	85:  2, // multimem_reduce
 	86:  2, // multimem_load
-	140: 0}
+	141: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -5242,7 +5267,7 @@ var blockAccessMasked = [...]int8{
 	84:  5, // multimem_store
 	85:  6, // multimem_reduce
 	86:  6, // multimem_load
-	140: 0}
+	141: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -5262,7 +5287,7 @@ var blockAccessResultToken = [...]int8{
 	84:  0, // multimem_store
 	85:  0, // multimem_reduce
 	86:  1, // multimem_load
-	140: 0}
+	141: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -5288,7 +5313,7 @@ var ptrAccessPtr = [...]int8{
 	88:  0, // store
 	89:  0, // atomic_rmw
 	90:  0, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
@@ -5298,7 +5323,7 @@ var ptrAccessMask = [...]int8{
 	88:  2, // store
 	89:  2, // atomic_rmw
 	90:  3, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -5310,7 +5335,7 @@ var ptrAccessToken = [...]int8{
 	88:  3, // store
 	89:  3, // atomic_rmw
 	90:  4, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -5322,7 +5347,7 @@ var ptrAccessOrder = [...]int8{
 	88:  0, // store
 	89:  1, // atomic_rmw
 	90:  0, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -5337,7 +5362,7 @@ var ptrAccessScope = [...]int8{
 	88:  1, // store
 	89:  2, // atomic_rmw
 	90:  1, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -5353,7 +5378,7 @@ var ptrAccessResultToken = [...]int8{
 	88:  0, // store
 	89:  1, // atomic_rmw
 	90:  1, // atomic_cas
-	140: 0}
+	141: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -5377,7 +5402,7 @@ var maskedOpPtr = [...]int8{
 	80:  0, // pointer_block
 	87:  0, // load
 	88:  0, // store
-	140: 0}
+	141: 0}
 
 func (o MaskedOp) Ptr() *ir.Value     { return o.Op.OperandOf(int(maskedOpPtr[o.Op.Code().Index()])) }
 func (o MaskedOp) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpPtr[o.Op.Code().Index()]), v) }
@@ -5386,7 +5411,7 @@ var maskedOpMask = [...]int8{
 	80:  1, // pointer_block
 	87:  1, // load
 	88:  2, // store
-	140: 0}
+	141: 0}
 
 func (o MaskedOp) Mask() *ir.Value     { return o.Op.OperandOf(int(maskedOpMask[o.Op.Code().Index()])) }
 func (o MaskedOp) SetMask(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpMask[o.Op.Code().Index()]), v) }
@@ -5395,7 +5420,7 @@ var maskedOpLeft = [...]int8{
 	80:  2, // pointer_block
 	87:  4, // load
 	88:  4, // store
-	140: 0}
+	141: 0}
 
 func (o MaskedOp) Left() *ir.Value     { return o.Op.OperandOf(int(maskedOpLeft[o.Op.Code().Index()])) }
 func (o MaskedOp) SetLeft(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpLeft[o.Op.Code().Index()]), v) }
@@ -5425,8 +5450,8 @@ var blockOpBlock = [...]int8{
 	84:  1, // multimem_store
 	85:  1, // multimem_reduce
 	86:  0, // multimem_load
-	121: 0, // async_copy
-	140: 0}
+	122: 0, // async_copy
+	141: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -5460,8 +5485,8 @@ var accessOpVec = [...]int8{
 	86:  3, // multimem_load
 	87:  3, // load
 	88:  2, // store
-	121: 1, // async_copy
-	140: 0}
+	122: 1, // async_copy
+	141: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -5478,8 +5503,8 @@ var accessOpFast = [...]int8{
 	86:  4, // multimem_load
 	87:  4, // load
 	88:  3, // store
-	121: 2, // async_copy
-	140: 0}
+	122: 2, // async_copy
+	141: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -5496,8 +5521,8 @@ var accessOpNarrow = [...]int8{
 	86:  5, // multimem_load
 	87:  5, // load
 	88:  4, // store
-	121: 3, // async_copy
-	140: 0}
+	122: 3, // async_copy
+	141: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
@@ -5511,8 +5536,8 @@ var accessOpMasked = [...]int8{
 	86:  6, // multimem_load
 	87:  6, // load
 	88:  5, // store
-	121: 4, // async_copy
-	140: 0}
+	122: 4, // async_copy
+	141: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -5534,8 +5559,8 @@ var accessOpCoordinateBits = [...]int8{
 	86:  7, // multimem_load
 	87:  7, // load
 	88:  6, // store
-	121: 5, // async_copy
-	140: 0}
+	122: 5, // async_copy
+	141: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -5557,8 +5582,8 @@ var accessOpRagged = [...]int8{
 	86:  8, // multimem_load
 	87:  8, // load
 	88:  7, // store
-	121: 6, // async_copy
-	140: 0}
+	122: 6, // async_copy
+	141: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -5578,7 +5603,8 @@ func (ValueOp) Matches(c ir.Code) bool {
 		OpStore,
 		OpAtomicCas,
 		OpBufferStore,
-		OpBufferInsert:
+		OpBufferInsert,
+		OpBufferStoreSlice:
 		return true
 	}
 	return false
@@ -5595,7 +5621,8 @@ var valueOpValue = [...]int8{
 	90:  2, // atomic_cas
 	113: 0, // buffer_store
 	116: 0, // buffer_insert
-	140: 0}
+	117: 0, // buffer_store_slice
+	141: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5616,7 +5643,7 @@ func (LatencyOp) Matches(c ir.Code) bool {
 var latencyOpLatency = [...]int8{
 	81:  2, // tiled_load
 	87:  2, // load
-	140: 0}
+	141: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5646,7 +5673,7 @@ var atomicOpMode = [...]int8{
 	85:  0, // multimem_reduce
 	86:  0, // multimem_load
 	89:  0, // atomic_rmw
-	140: 0}
+	141: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5666,6 +5693,7 @@ func (BufferOp) Matches(c ir.Code) bool {
 		OpBufferLoad,
 		OpBufferExtract,
 		OpBufferInsert,
+		OpBufferStoreSlice,
 		OpBufferView,
 		OpAsyncCopy:
 		return true
@@ -5678,9 +5706,10 @@ var bufferOpBuffer = [...]int8{
 	114: 0, // buffer_load
 	115: 0, // buffer_extract
 	116: 1, // buffer_insert
-	117: 0, // buffer_view
-	121: 1, // async_copy
-	140: 0}
+	117: 1, // buffer_store_slice
+	118: 0, // buffer_view
+	122: 1, // async_copy
+	141: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5703,11 +5732,11 @@ func (PipelineOp) Matches(c ir.Code) bool {
 }
 
 var pipelineOpPipeline = [...]int8{
-	123: 0, // producer_acquire
-	124: 0, // producer_commit
-	125: 0, // consumer_wait
-	126: 0, // consumer_release
-	140: 0}
+	124: 0, // producer_acquire
+	125: 0, // producer_commit
+	126: 0, // consumer_wait
+	127: 0, // consumer_release
+	141: 0}
 
 func (o PipelineOp) Pipeline() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
@@ -5717,11 +5746,11 @@ func (o PipelineOp) SetPipeline(v *ir.Value) {
 }
 
 var pipelineOpPosition = [...]int8{
-	123: 1, // producer_acquire
-	124: 1, // producer_commit
-	125: 1, // consumer_wait
-	126: 1, // consumer_release
-	140: 0}
+	124: 1, // producer_acquire
+	125: 1, // producer_commit
+	126: 1, // consumer_wait
+	127: 1, // consumer_release
+	141: 0}
 
 func (o PipelineOp) Position() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
@@ -5747,8 +5776,8 @@ func (PredicatedOp) Matches(c ir.Code) bool {
 var predicatedOpWhen = [...]int8{
 	71:  6, // dot
 	114: 1, // buffer_load
-	121: 3, // async_copy
-	140: 0}
+	122: 3, // async_copy
+	141: 0}
 
 func (o PredicatedOp) When() *ir.Value {
 	return o.Op.OperandOf(int(predicatedOpWhen[o.Op.Code().Index()]))
@@ -5782,10 +5811,10 @@ var tensorOpMemory = [...]int8{
 	73:  1, // sums_store
 	74:  2, // sums_scale
 	75:  2, // factor_store
-	128: 0, // tensor_acquire
-	129: 0, // tensor_address
-	130: 0, // tensor_release
-	140: 0}
+	129: 0, // tensor_acquire
+	130: 0, // tensor_address
+	131: 0, // tensor_release
+	141: 0}
 
 func (o TensorOp) Memory() *ir.Value { return o.Op.OperandOf(int(tensorOpMemory[o.Op.Code().Index()])) }
 func (o TensorOp) SetMemory(v *ir.Value) {
@@ -5809,12 +5838,12 @@ func (MapsOp) Matches(c ir.Code) bool {
 }
 
 var mapsOpMaps = [...]int8{
-	121: 4, // async_copy
-	132: 0, // maps_acquire
-	133: 1, // tensor_map
-	134: 0, // maps_address
-	135: 0, // maps_release
-	140: 0}
+	122: 4, // async_copy
+	133: 0, // maps_acquire
+	134: 1, // tensor_map
+	135: 0, // maps_address
+	136: 0, // maps_release
+	141: 0}
 
 func (o MapsOp) Maps() *ir.Value     { return o.Op.OperandOf(int(mapsOpMaps[o.Op.Code().Index()])) }
 func (o MapsOp) SetMaps(v *ir.Value) { o.Op.SetOperandOf(int(mapsOpMaps[o.Op.Code().Index()]), v) }
@@ -5837,7 +5866,7 @@ var sumsOpSource = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	140: 0}
+	141: 0}
 
 func (o SumsOp) Source() *ir.Value     { return o.Op.OperandOf(int(sumsOpSource[o.Op.Code().Index()])) }
 func (o SumsOp) SetSource(v *ir.Value) { o.Op.SetOperandOf(int(sumsOpSource[o.Op.Code().Index()]), v) }
@@ -5846,7 +5875,7 @@ var sumsOpMemory = [...]int8{
 	72:  2, // dot_land
 	73:  1, // sums_store
 	74:  2, // sums_scale
-	140: 0}
+	141: 0}
 
 func (o SumsOp) Memory() *ir.Value     { return o.Op.OperandOf(int(sumsOpMemory[o.Op.Code().Index()])) }
 func (o SumsOp) SetMemory(v *ir.Value) { o.Op.SetOperandOf(int(sumsOpMemory[o.Op.Code().Index()]), v) }
@@ -5855,7 +5884,7 @@ var sumsOpColumn = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	140: 0}
+	141: 0}
 
 func (o SumsOp) Column() (int64, bool) { return o.Op.IntAttr(int(sumsOpColumn[o.Op.Code().Index()])) }
 func (o SumsOp) SetColumn(c *ir.Context, v int64) {
@@ -5867,7 +5896,7 @@ var sumsOpLane = [...]int8{
 	72:  1, // dot_land
 	73:  1, // sums_store
 	74:  1, // sums_scale
-	140: 0}
+	141: 0}
 
 func (o SumsOp) Lane() (int64, bool) { return o.Op.IntAttr(int(sumsOpLane[o.Op.Code().Index()])) }
 func (o SumsOp) SetLane(c *ir.Context, v int64) {
@@ -5879,7 +5908,7 @@ var sumsOpResult = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	140: 0}
+	141: 0}
 
 func (o SumsOp) Result() *ir.Value { return o.Op.ResultOf(int(sumsOpResult[o.Op.Code().Index()])) }
 
@@ -5903,11 +5932,11 @@ func (PlacedOp) Matches(c ir.Code) bool {
 var placedOpOffset = [...]int8{
 	97:  3, // alloca
 	112: 0, // alloc_shared
-	118: 0, // alloc_ring
-	122: 2, // alloc_pipeline
-	127: 0, // alloc_tensor
-	131: 0, // alloc_maps
-	140: 0}
+	119: 0, // alloc_ring
+	123: 2, // alloc_pipeline
+	128: 0, // alloc_tensor
+	132: 0, // alloc_maps
+	141: 0}
 
 func (o PlacedOp) Offset() (int64, bool) {
 	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
@@ -5920,11 +5949,11 @@ func (o PlacedOp) ClearOffset() { o.Op.SetAttr(int(placedOpOffset[o.Op.Code().In
 var placedOpResult = [...]int8{
 	97:  0, // alloca
 	112: 0, // alloc_shared
-	118: 0, // alloc_ring
-	122: 0, // alloc_pipeline
-	127: 0, // alloc_tensor
-	131: 0, // alloc_maps
-	140: 0}
+	119: 0, // alloc_ring
+	123: 0, // alloc_pipeline
+	128: 0, // alloc_tensor
+	132: 0, // alloc_maps
+	141: 0}
 
 func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
@@ -5935,7 +5964,8 @@ func (BufferWrite) Matches(c ir.Code) bool {
 	switch c {
 	case
 		OpBufferStore,
-		OpBufferInsert:
+		OpBufferInsert,
+		OpBufferStoreSlice:
 		return true
 	}
 	return false
@@ -5944,7 +5974,8 @@ func (BufferWrite) Matches(c ir.Code) bool {
 var bufferWriteValue = [...]int8{
 	113: 0, // buffer_store
 	116: 0, // buffer_insert
-	140: 0}
+	117: 0, // buffer_store_slice
+	141: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5956,7 +5987,8 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 var bufferWriteBuffer = [...]int8{
 	113: 1, // buffer_store
 	116: 1, // buffer_insert
-	140: 0}
+	117: 1, // buffer_store_slice
+	141: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

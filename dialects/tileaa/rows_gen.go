@@ -1716,8 +1716,22 @@ var opRows = [...]*ir.OpDef{
 	},
 	{
 		Owner:       &dialect,
-		Code:        OpBufferView,
+		Code:        OpBufferStoreSlice,
 		Hooks:       &opHooks[116],
+		Dialect:     "tileaa",
+		Name:        "buffer_store_slice",
+		NoOpcode:    true,
+		Args:        []ir.ArgDef{{Name: "value", Constraint: "tile"}, {Name: "buffer", Constraint: "buffer"}, {Name: "indices", Constraint: "scalar_int", Mode: 2}},
+		Traits:      320,
+		Effects:     []ir.EffectDef{{Kind: 2, On: "buffer"}},
+		Summary:     "Writes the slice of a tile with these slice numbers to a buffer of the slice's shape; each element by its owner thread only.",
+		OperandArgs: []int{0, 1, 2},
+		AttrArgs:    []int{},
+	},
+	{
+		Owner:       &dialect,
+		Code:        OpBufferView,
+		Hooks:       &opHooks[117],
 		Dialect:     "tileaa",
 		Name:        "buffer_view",
 		NoOpcode:    true,
@@ -1731,7 +1745,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocRing,
-		Hooks:       &opHooks[117],
+		Hooks:       &opHooks[118],
 		Dialect:     "tileaa",
 		Name:        "alloc_ring",
 		NoOpcode:    true,
@@ -1746,7 +1760,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingSlot,
-		Hooks:       &opHooks[118],
+		Hooks:       &opHooks[119],
 		Dialect:     "tileaa",
 		Name:        "ring_slot",
 		NoOpcode:    true,
@@ -1760,7 +1774,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingNext,
-		Hooks:       &opHooks[119],
+		Hooks:       &opHooks[120],
 		Dialect:     "tileaa",
 		Name:        "ring_next",
 		NoOpcode:    true,
@@ -1775,7 +1789,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCopy,
-		Hooks:       &opHooks[120],
+		Hooks:       &opHooks[121],
 		Dialect:     "tileaa",
 		Name:        "async_copy",
 		NoOpcode:    true,
@@ -1790,7 +1804,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocPipeline,
-		Hooks:       &opHooks[121],
+		Hooks:       &opHooks[122],
 		Dialect:     "tileaa",
 		Name:        "alloc_pipeline",
 		NoOpcode:    true,
@@ -1805,7 +1819,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerAcquire,
-		Hooks:       &opHooks[122],
+		Hooks:       &opHooks[123],
 		Dialect:     "tileaa",
 		Name:        "producer_acquire",
 		NoOpcode:    true,
@@ -1819,7 +1833,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerCommit,
-		Hooks:       &opHooks[123],
+		Hooks:       &opHooks[124],
 		Dialect:     "tileaa",
 		Name:        "producer_commit",
 		NoOpcode:    true,
@@ -1833,7 +1847,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerWait,
-		Hooks:       &opHooks[124],
+		Hooks:       &opHooks[125],
 		Dialect:     "tileaa",
 		Name:        "consumer_wait",
 		NoOpcode:    true,
@@ -1847,7 +1861,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerRelease,
-		Hooks:       &opHooks[125],
+		Hooks:       &opHooks[126],
 		Dialect:     "tileaa",
 		Name:        "consumer_release",
 		NoOpcode:    true,
@@ -1861,7 +1875,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocTensor,
-		Hooks:       &opHooks[126],
+		Hooks:       &opHooks[127],
 		Dialect:     "tileaa",
 		Name:        "alloc_tensor",
 		NoOpcode:    true,
@@ -1876,7 +1890,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorAcquire,
-		Hooks:       &opHooks[127],
+		Hooks:       &opHooks[128],
 		Dialect:     "tileaa",
 		Name:        "tensor_acquire",
 		NoOpcode:    true,
@@ -1890,7 +1904,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorAddress,
-		Hooks:       &opHooks[128],
+		Hooks:       &opHooks[129],
 		Dialect:     "tileaa",
 		Name:        "tensor_address",
 		NoOpcode:    true,
@@ -1904,7 +1918,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorRelease,
-		Hooks:       &opHooks[129],
+		Hooks:       &opHooks[130],
 		Dialect:     "tileaa",
 		Name:        "tensor_release",
 		NoOpcode:    true,
@@ -1918,7 +1932,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocMaps,
-		Hooks:       &opHooks[130],
+		Hooks:       &opHooks[131],
 		Dialect:     "tileaa",
 		Name:        "alloc_maps",
 		NoOpcode:    true,
@@ -1933,7 +1947,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMapsAcquire,
-		Hooks:       &opHooks[131],
+		Hooks:       &opHooks[132],
 		Dialect:     "tileaa",
 		Name:        "maps_acquire",
 		NoOpcode:    true,
@@ -1947,7 +1961,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorMap,
-		Hooks:       &opHooks[132],
+		Hooks:       &opHooks[133],
 		Dialect:     "tileaa",
 		Name:        "tensor_map",
 		NoOpcode:    true,
@@ -1961,7 +1975,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMapsAddress,
-		Hooks:       &opHooks[133],
+		Hooks:       &opHooks[134],
 		Dialect:     "tileaa",
 		Name:        "maps_address",
 		NoOpcode:    true,
@@ -1975,7 +1989,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMapsRelease,
-		Hooks:       &opHooks[134],
+		Hooks:       &opHooks[135],
 		Dialect:     "tileaa",
 		Name:        "maps_release",
 		NoOpcode:    true,
@@ -1989,7 +2003,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCommit,
-		Hooks:       &opHooks[135],
+		Hooks:       &opHooks[136],
 		Dialect:     "tileaa",
 		Name:        "async_commit",
 		NoOpcode:    true,
@@ -2002,7 +2016,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncWait,
-		Hooks:       &opHooks[136],
+		Hooks:       &opHooks[137],
 		Dialect:     "tileaa",
 		Name:        "async_wait",
 		NoOpcode:    true,
@@ -2016,7 +2030,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDotWait,
-		Hooks:       &opHooks[137],
+		Hooks:       &opHooks[138],
 		Dialect:     "tileaa",
 		Name:        "dot_wait",
 		NoOpcode:    true,
@@ -2030,7 +2044,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBarrier,
-		Hooks:       &opHooks[138],
+		Hooks:       &opHooks[139],
 		Dialect:     "tileaa",
 		Name:        "barrier",
 		NoOpcode:    true,
@@ -2044,4 +2058,4 @@ var opRows = [...]*ir.OpDef{
 }
 
 // opHooks are the hooks of the rows.
-var opHooks [139]ir.Hooks
+var opHooks [140]ir.Hooks

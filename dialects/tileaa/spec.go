@@ -51,7 +51,7 @@ var Rules = []Rule{
 		return ""
 	})},
 	{Explicit, Selected, "No layout conversions and buffers yet.",
-		not(OpConvertLayout, OpAllocShared, OpBufferView, OpBufferStore, OpBufferLoad, OpBufferExtract, OpBufferInsert)},
+		not(OpConvertLayout, OpAllocShared, OpBufferView, OpBufferStore, OpBufferLoad, OpBufferExtract, OpBufferInsert, OpBufferStoreSlice)},
 	{Explicit, Selected, "No asynchronous copies yet.", not(OpPointerBlock, OpAsyncCopy, OpAsyncCommit, OpAsyncWait, OpDotWait)},
 	{Explicit, Synchronized, "No barriers yet.", not(OpBarrier)},
 	{Planned, AnyForm, "Every entry has a plan.", each(func(e Entry) string {

@@ -356,6 +356,13 @@ var verifiers = ir.Table[verifier]{
 	OpBufferLoad & ir.Place:    of(func(l BufferLoad) string { return bufferLike(l.Buffer(), AsTile(l.Result())) }),
 	OpBufferExtract & ir.Place: of(func(e BufferExtract) string { return bufferSlice(e.Buffer(), AsTile(e.Result()), e.Indices()) }),
 	OpBufferInsert & ir.Place:  of(func(i BufferInsert) string { return bufferSlice(i.Buffer(), AsTile(i.Value()), i.Indices()) }),
+	OpBufferStoreSlice & ir.Place: of(func(s BufferStoreSlice) string {
+		b, t := s.Buffer().Type().(*BufferType), AsTile(s.Value())
+		if t.Elem != b.Elem || len(s.Indices()) != len(t.Shape) || !slices.EqualFunc(t.Shape, b.Shape, divisible) {
+			return "needs a tile of the buffer's elements whose dimensions those of the buffer divide, with one slice number for each"
+		}
+		return ""
+	}),
 	OpAsyncCopy & ir.Place: of(func(c AsyncCopy) string {
 		b, t := c.Buffer().Type().(*BufferType), c.Block().Type().(*BlockType)
 		if b.Elem != t.Elem || !slices.Equal(b.Shape, t.Shape) {

@@ -341,7 +341,7 @@ func (w *writer) buffer(op *ir.Op, slots int, t *tileaa.BufferType, uses []*ir.U
 			reads = append(reads, sharedAccess(&total, t, tileaa.AsTile(l.Result()), l.Atom(), bits, "ld.shared"))
 		case tileaa.OpDot:
 			reads = append(reads, "the product itself")
-		case tileaa.OpBufferInsert, tileaa.OpBufferExtract:
+		case tileaa.OpBufferInsert, tileaa.OpBufferExtract, tileaa.OpBufferStoreSlice:
 			return // a tile that is indexed, not converted
 		}
 	}

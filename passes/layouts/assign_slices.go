@@ -61,9 +61,18 @@ func (a *assigner) rewriteSlice(op *ir.Op) {
 	var r *ir.Value
 	switch op.Code() {
 	case tileaa.OpExtract:
-		buf := a.inBuffer(op, op.Operand(0))
+		whole, indices := op.Operand(0), ir.Cast[tileaa.Extract](op).Indices()
+		if a.fillsShared(whole) {
+			x := a.inOwnLayout(whole)
+			a.b.Before(op)
+			buf := tileaa.NewAllocShared(a.b, tileaa.Buffer(c, rt.Elem, rows(op.Result(0)), rt.Shape...), tileaa.AllocSharedOptions{}).Result()
+			tileaa.NewBufferStoreSlice(a.b, x, buf, indices)
+			r = tileaa.NewBufferLoad(a.b, out, buf, tileaa.BufferLoadOptions{}).Result()
+			break
+		}
+		buf := a.inBuffer(op, whole)
 		a.b.Before(op)
-		r = tileaa.NewBufferExtract(a.b, out, buf, ir.Cast[tileaa.Extract](op).Indices()).Result()
+		r = tileaa.NewBufferExtract(a.b, out, buf, indices).Result()
 	case tileaa.OpInsert:
 		piece := a.inOwnLayout(op.Operand(0))
 		buf := a.toBuffer(op, op.Operand(1))
@@ -74,6 +83,12 @@ func (a *assigner) rewriteSlice(op *ir.Op) {
 	op.Result(0).ReplaceAllUsesWith(r)
 	a.final[r] = anchor{l, cost.LeaveDefault}
 	op.Erase()
+}
+
+// fillsShared reports whether a tile takes so much shared memory that little else has room beside it: then slices of it are stored one by one.
+func (a *assigner) fillsShared(v *ir.Value) bool {
+	t := tileaa.AsTile(v)
+	return int(t.NumElements())*tileaa.ElemBytes(t.Elem) > a.s.Target.SharedOptIn/2
 }
 
 // inBuffer is a buffer before op with a tile in rows, which no insert changes.

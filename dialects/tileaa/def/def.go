@@ -387,6 +387,8 @@ func Ops() []*ir.OpDef {
 			"Reads the slice with these slice numbers (rank-0 i32) in the layout of the result."), reads("buffer")),
 		effects(row("buffer_insert", args(in("value:tile", "buffer:buffer"), many("indices:scalar_int")), nil, 0,
 			"Writes a tile over the slice with these slice numbers."), writes("buffer")),
+		effects(row("buffer_store_slice", args(in("value:tile", "buffer:buffer"), many("indices:scalar_int")), nil, 0,
+			"Writes the slice of a tile with these slice numbers to a buffer of the slice's shape; each element by its owner thread only."), writes("buffer")),
 		row("buffer_view", in("buffer:buffer"), res("result:buffer"), ir.Pure|ir.Speculatable,
 			"The same memory as a buffer of another shape, whose layout says where each of its elements lies."),
 		effects(row("alloc_ring", optAttr("offset", ir.I64Kind), res("result:ring"), 0,

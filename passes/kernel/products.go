@@ -16,7 +16,7 @@ import (
 func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
 	for _, types := range OperandTypes(op) {
 		takes := func(k atom.Candidate) bool {
-			return atomTakesOperands(s, op, k, warps) && sumTakesAtom(s, op, k, warps)
+			return tensorMemoryHolds(k, e) && atomTakesOperands(s, op, k, warps) && sumTakesAtom(s, op, k, warps)
 		}
 		if k, ok = AtomOf(s, types, e, warps, takes); !ok {
 			continue
@@ -30,6 +30,22 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 		return k, true
 	}
 	return k, false
+}
+
+// tensorMemoryHolds reports whether there are columns for the scales of a product beside its sums.
+func tensorMemoryHolds(k atom.Candidate, e atom.Extent) bool {
+	n := k.Atom.ScaleColumnsOf(e)
+	return n == 0 || k.Atom.Tensor.ColumnsOf(k.Extent.Rows()*k.Extent.N)+atom.WholeColumns(n) <= atom.TensorColumns
+}
+
+// scaledInPieces reports whether threads scale the operands of a product for which there is an instruction that multiplies by the scales, but no room: pieces of
+// it have that.
+func scaledInPieces(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
+	if !tileaa.IsScaled(op) || k.Atom.Scaled() {
+		return false
+	}
+	scaled, ok := AtomOf(s, OperandTypes(op)[0], ExtentOf(op), warps, nil)
+	return ok && !tensorMemoryHolds(scaled, ExtentOf(op))
 }
 
 // sumResult is the result of the chain of accumulating products that a product belongs to.

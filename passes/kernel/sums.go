@@ -12,7 +12,7 @@ import (
 
 // TensorMemorySum is the result of a loop that accumulates one product in tensor memory, from zeros on, and that no thread ever holds
 // whole: its users behind the loop can read it in pieces. ok is false for every other product: one among several, a transposed one, one
-// with fewer rows than threads (which then share columns), and one that needs more columns than there are.
+// with fewer rows than threads (which then share columns), and one that needs more columns than there are, with those of its scales.
 func TensorMemorySum(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok bool) {
 	d, isDot := ir.As[tileaa.Dot](op)
 	if !isDot || !s.Target.Has("tcgen05") {
@@ -32,7 +32,7 @@ func TensorMemorySum(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok boo
 	m := d.Atom()
 	if m == nil {
 		k, chosen := ChooseAtom(s, op, ExtentOf(op), warps)
-		if !chosen {
+		if !chosen || scaledInPieces(s, op, k, warps) {
 			return nil, false
 		}
 		m = &tileaa.MMAAttr{Atom: k.Atom, Swap: k.Swap}

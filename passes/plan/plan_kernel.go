@@ -143,13 +143,17 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 			warps = slices.Insert(slices.Clone(warps), 0, w)
 		}
 	}
-	alone := true // no block has another one beside it
+	recurrence, recurs := kernel.RecurrenceOf(s, entry)
+	alone := !recurs // no block has another one beside it
 	passing := work.Loaded+work.Stored > 0 && !work.CarriesTiles
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.SpreadCost(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, cost.ProductShape{})}
 		if c.why == "" {
 			least := cost.NonAccumulatorRegisters
 			t, exchanges := work.Tile(w)
+			if recurs {
+				c.cost.quarters, exchanges = recurrence.Cost(s.Target, w).Quarters(), false
+			}
 			t.Registers = max(d.TileBits, work.HeldBits)/32/(layout.WarpSize*w) + cost.OverheadRegisters
 			if exchanges || passing {
 				c.cost.quarters += t.StallCost(s.Target).Quarters()

@@ -1,0 +1,92 @@
+package kernel
+
+import (
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// RecurrenceOf is what the innermost loop of an entry does in an iteration that reduces a tile that it carries; ok is false where there is no such loop, or several,
+// or where fewer lines are reduced than there may be warps, so that warps would meet for each.
+func RecurrenceOf(s *pass.State, entry *ir.Op) (r cost.Recurrence, ok bool) {
+	loops := 0
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		flow, loop := ir.LoopOf(op)
+		if !loop || !CarriesTiles(op) || !isInnermost(op) {
+			return
+		}
+		loops++
+		for _, v := range flow.Carried() {
+			if lines := reducedLines(op, v); lines >= cost.MaxWarps {
+				r, ok = recurrence(s, op, v), true
+			}
+		}
+	})
+	return r, ok && loops == 1
+}
+
+func isInnermost(loop *ir.Op) bool {
+	inner := false
+	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+		_, l := ir.LoopOf(op)
+		inner = inner || l && op != loop
+	})
+	return !inner
+}
+
+// reducedLines is the fewest lines in which a loop reduces a carried tile or what it computes from that element by element; 0 if it does not.
+func reducedLines(loop *ir.Op, carried *ir.Value) (lines int) {
+	if !tileaa.IsRanked(carried) {
+		return 0
+	}
+	n := tileaa.AsTile(carried).NumElements()
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		for u := v.FirstUse(); u != nil; u = u.Next() {
+			op := u.Owner()
+			switch {
+			case op.Code() == tileaa.OpReduce:
+				at := int(n / tileaa.ShapeOf(v)[tileaa.DimOf(op)])
+				if lines == 0 || at < lines {
+					lines = at
+				}
+			case op.Traits().Has(ir.Elementwise) && op.ParentOp() == loop:
+				for _, r := range op.Results() {
+					visit(r)
+				}
+			}
+		}
+	}
+	visit(carried)
+	return lines
+}
+
+// recurrence counts the operations of a loop that carries a tile.
+func recurrence(s *pass.State, loop *ir.Op, carried *ir.Value) (r cost.Recurrence) {
+	n := tileaa.AsTile(carried).NumElements()
+	wide := func(v *ir.Value) bool { return tileaa.IsRanked(v) && tileaa.AsTile(v).NumElements() >= n }
+	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+		switch {
+		case op.Code() == tileaa.OpReduce && wide(op.Operand(0)):
+			r.Issue += TileRegisters(op.Operand(0)) / layout.WarpSize
+		case op.Code() == tileaa.OpReduce, ir.Is[tileaa.MemoryOp](op):
+			r.Narrow++
+		case op.Traits().Has(ir.Elementwise) && slices.ContainsFunc(op.Results(), wide):
+			r.Issue += TileRegisters(op.Result(0)) / layout.WarpSize
+		}
+	})
+	r.Registers = recurrenceTiles * TileRegisters(carried)
+	return r
+}
+
+// recurrenceTiles is how many tiles like the one that it carries an iteration holds: that tile, what it multiplies it by, and the product.
+const recurrenceTiles = 3

@@ -29,6 +29,22 @@ func RecurrenceOf(s *pass.State, entry *ir.Op) (r cost.Recurrence, ok bool) {
 	return r, ok && loops == 1
 }
 
+// RecurrenceRegisters is the registers that a thread needs for a tile that an innermost loop without products and copies carries, and reduces inside warps, and for
+// what it computes from it; 0 for other loops.
+func RecurrenceRegisters(loop *ir.Op) int {
+	flow, ok := ir.LoopOf(loop)
+	if !ok || flow.Kind != ir.CountedFlow || len(flow.Continues()) != 1 || ir.Cast[tileaa.For](loop).Remainder() || !isInnermost(loop) ||
+		slices.ContainsFunc(loop.Body().Ops(), func(op *ir.Op) bool { return tileaa.IsProduct(op) || op.Code() == tileaa.OpAsyncCopy }) {
+		return 0
+	}
+	for _, v := range flow.Carried() {
+		if reducedLines(loop, v) >= cost.MaxWarps {
+			return recurrenceTiles*RegistersOf(v) + cost.OverheadRegisters
+		}
+	}
+	return 0
+}
+
 func isInnermost(loop *ir.Op) bool {
 	inner := false
 	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {

@@ -1,6 +1,7 @@
 package overlap
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -32,7 +33,8 @@ import (
 //
 //	dot %i in flight; buffer_store, slot %p+1; dot_wait {pending = 1}: that of the iteration before
 //
-// What threads compute with is loaded an iteration ahead into registers, where there are enough (prefetch_loads.go).
+// What threads compute with is loaded an iteration ahead into registers, where there are enough (prefetch_loads.go). So is what a loop without products loads for a
+// tile that it carries and reduces: the few loads of a token would else pass the latency of memory each.
 func StageLoads(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var r *resources
@@ -40,6 +42,11 @@ func StageLoads(s *pass.State) error {
 		most := 0 // thread blocks of a multiprocessor that loads ahead leave room for
 		for _, loop := range countedLoops(s, entry) {
 			g, waits := newStaging(s, loop), stallingLoads(s, loop)
+			if held := kernel.RecurrenceRegisters(loop); held > 0 {
+				limit := cmp.Or(tileaa.PlanOf(entry).MaxReg, s.Target.RegistersPerThread)
+				prefetchLoads(s, loop, func(*ir.Op) bool { return false }, limit-held)
+				continue
+			}
 			if g == nil && len(waits) == 0 {
 				continue
 			}

@@ -36,6 +36,8 @@
 //     sm_100 are coarse. The rate of mma.sync on sm_90 and sm_100 is an estimate.
 //   - Which of the eligible warps of a scheduler issues is not documented. By age instead of by number, loops of attention come out up to a
 //     quarter faster or a seventh slower.
+//   - Loops that only move memory count the bytes that each warp asks for. Where all warps of a block load the same row, as loops over tokens do, code that repeats
+//     more looks faster.
 //   - All products count as work, also those that several warps compute alike, or whose rows are not there: code that multiplies too much looks fast.
 //   - Every access to global memory in a loop with products pays the rate of L2, whatever its locality. Passes after the first find a row in L2, however little
 //     that holds: with most blocks, code that loads rows again looks best.

@@ -68,17 +68,20 @@ func passesOn(op *ir.Op, i int) []*ir.Value {
 	return nil
 }
 
-// mayRepeat reports whether a load may happen at a place after it: no write that must see it done happens in between. Where the
-// place is in a loop that the load is not in, all of the loop is in between.
-func (o *tokenOrder) mayRepeat(load, place *ir.Op, except ...*ir.Op) bool {
-	end := o.c.number[place]
+// mayRepeat reports whether a load may happen at a place after it, beside the writes of a group: no other write that must see it
+// done happens in between. Where the place is in a loop that the load is not in, all of the loop is in between, also what the place
+// and the group write: an iteration loads after the ones before it have written.
+func (o *tokenOrder) mayRepeat(load, place *ir.Op, group ...*ir.Op) bool {
+	end, again := o.c.number[place], false
 	for p := place.ParentOp(); p != nil && !ir.IsProperAncestor(p, load); p = p.ParentOp() {
 		if p.Code() == tileaa.OpFor || p.Code() == tileaa.OpLoop {
+			again = true
 			o.c.s.Walk(p, ir.PreOrder, func(in *ir.Op) { end = max(end, o.c.number[in]+1) })
 		}
 	}
 	for w := range o.followersOf(load) { // a question about a set: the order cannot matter
-		if n := o.c.number[w]; w.Traits().Has(ir.Writes) && w != place && !slices.Contains(except, w) && o.c.number[load] < n && n < end {
+		beside := !again && (w == place || slices.Contains(group, w))
+		if n := o.c.number[w]; w.Traits().Has(ir.Writes) && !beside && o.c.number[load] < n && n < end {
 			return false
 		}
 	}

@@ -172,7 +172,7 @@ func (c *rangeChecks) checkCompare(cmp tileaa.Cmpi) (l limit, ok bool) {
 	}
 	if n, constant := tileaa.SplatInt(large); constant && (l.signed || n >= 0) {
 		l.fixed, l.signed = n, n < 0
-	} else if l.bound = scalarOf(large); l.bound != nil && ir.DefinedOutside(l.bound, c.loop.Op) {
+	} else if l.bound = scalarOf(large); l.bound != nil {
 		l.signed = l.signed && !c.nonNegative(l.bound) // a non-negative bound is the same number unsigned
 	} else {
 		return l, false
@@ -195,7 +195,7 @@ func scalarOf(v *ir.Value) *ir.Value {
 // maxBound bounds all numbers of limits and linear forms, so that their sums and products fit 64 bits.
 const maxBound = 1 << 40
 
-// fits reports whether a limit can be computed in 64 bits.
+// fits reports whether a limit can be computed in front of the loop, in 64 bits.
 func (c *rangeChecks) fits(l limit) bool {
 	small := func(v *ir.Value, signed bool) bool {
 		f := c.facts.Of(v)
@@ -205,7 +205,7 @@ func (c *rangeChecks) fits(l limit) bool {
 		return f.UMax < maxBound
 	}
 	ok := l.scale > 0 && l.scale < 1<<20 && l.step > 0 && max(l.step, l.size, l.fixed) < maxBound && l.fixed > -maxBound
-	ok = ok && (l.bound == nil || small(l.bound, l.signed))
+	ok = ok && (l.bound == nil || ir.DefinedOutside(l.bound, c.loop.Op) && small(l.bound, l.signed))
 	for _, v := range l.values {
 		ok = ok && small(v, true)
 	}

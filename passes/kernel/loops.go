@@ -180,13 +180,13 @@ func readsOnlyShared(product *ir.Op, t atom.Tiling) bool {
 	if t.Swap {
 		a, b = b, a
 	}
-	return (CopiesSuit(a, t.Atom, t.Swap) || derivedFromProduct(a)) && CopiesSuit(b, t.Atom, !t.Swap)
+	return (CopiesSuit(a, t.Atom, t.Swap) || DerivedFromProduct(a)) && CopiesSuit(b, t.Atom, !t.Swap)
 }
 
 // operandExchanges is how often warps exchange the operand of a product: once if threads compute it and a warp does not hold all of its
 // columns.
 func operandExchanges(product *ir.Op, t atom.Tiling) int {
-	if t.Split.N > 1 && t.Atom.Group == 0 && derivedFromProduct(product.Operand(0)) {
+	if t.Split.N > 1 && t.Atom.Group == 0 && DerivedFromProduct(product.Operand(0)) {
 		return 1
 	}
 	return 0

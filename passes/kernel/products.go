@@ -176,7 +176,7 @@ func WantsRows(op *ir.Op) bool { return wantsRows(op, true) }
 
 // wantsRows is WantsRows; factor says whether a product that takes the result as its left factor counts.
 func wantsRows(op *ir.Op, factor bool) bool {
-	return derivedFromProduct(op.Operand(0)) || reachesRowConsumer(op.Result(0), factor, map[*ir.Value]bool{})
+	return DerivedFromProduct(op.Operand(0)) || reachesRowConsumer(op.Result(0), factor, map[*ir.Value]bool{})
 }
 
 // reachesRowConsumer reports whether a value, directly, by elementwise operations or out of a branch, is reduced or, if factor, is the left
@@ -204,11 +204,13 @@ func reachesRowConsumer(v *ir.Value, factor bool, seen map[*ir.Value]bool) bool 
 	return false
 }
 
-// maxStepsBetweenProducts bounds the chain of elementwise operations between the two products of an attention.
-const maxStepsBetweenProducts = 12
+// maxStepsBetweenProducts bounds the chain of operations between two products, such as those of an attention or the activation of a
+// network: the time of each question is bounded.
+const maxStepsBetweenProducts = 64
 
-// derivedFromProduct reports whether a value is computed from a product's result by elementwise operations and branches.
-func derivedFromProduct(v *ir.Value) bool {
+// DerivedFromProduct reports whether a value is computed from a product's result by elementwise operations and branches, and so is in
+// registers.
+func DerivedFromProduct(v *ir.Value) bool {
 	level, seen := []*ir.Value{v}, map[*ir.Value]bool{v: true}
 	for range maxStepsBetweenProducts {
 		var before []*ir.Value

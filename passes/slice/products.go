@@ -207,7 +207,7 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 	}
 	for i, elem := range []atom.Elem{p.Atom.A, p.Atom.B} {
 		v := op.Operand(i)
-		if p.OK && p.Atom.Atom.Scalar() || !derivedFromProduct(v) {
+		if p.OK && p.Atom.Atom.Scalar() || !kernel.DerivedFromProduct(v) {
 			p.SharedBytes += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
 		scaled := tileaa.IsScaled(op) && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
@@ -321,19 +321,4 @@ func (ps *Products) Room(warps, shared int) room {
 func (p Product) TooBig(r room) bool {
 	return p.SharedBytes > r.sharedBytes || p.RegisterBytes > r.registerBytes ||
 		p.OK && p.Atom.Atom.Scalar() && p.accs*p.Extent.K/p.Atom.Atom.Shape.K > cost.ScalarInstructions
-}
-
-// derivedFromProduct reports whether a value is computed from the result of a product, and so is in registers.
-func derivedFromProduct(v *ir.Value) bool {
-	seen := map[*ir.Value]bool{}
-	var visit func(v *ir.Value) bool
-	visit = func(v *ir.Value) bool {
-		op := v.DefiningOp()
-		if op == nil || seen[v] || !tileaa.IsRanked(v) {
-			return false
-		}
-		seen[v] = true
-		return tileaa.IsProduct(op) || op.Traits().Has(ir.Elementwise) && slices.ContainsFunc(op.Operands(), visit)
-	}
-	return visit(v)
 }

@@ -8,30 +8,62 @@ import (
 	"tileiras/ir"
 )
 
-// joinOfTokens flattens joins of joins, and drops duplicate tokens and those of create_mem_token.
+// mostShared is the most tokens of a join with several uses that other joins take over.
+const mostShared = 8
+
+// joinOfTokens flattens joins of joins, and drops duplicate tokens and those of create_mem_token. A join that several users take stays
+// if it has many tokens, so that all joins together have no more than a small multiple of what they had; one that only a join takes is
+// left to that one.
 func joinOfTokens(b *ir.Builder, op *ir.Op) bool {
+	if op.Result(0).HasOneUse() && op.Result(0).FirstUse().Owner().Code() == OpJoinMemToken {
+		return false
+	}
 	var tokens []*ir.Value
-	for _, v := range op.Operands() {
-		if _, ok := ir.DefinedBy[CreateMemToken](v); ok {
-			continue
+	seen, changed := map[*ir.Value]bool{}, false
+	add := func(v *ir.Value) {
+		if seen[v] {
+			changed = true
+			return
 		}
-		parts := []*ir.Value{v}
-		if in, ok := ir.DefinedBy[JoinMemToken](v); ok {
-			parts = in.Tokens()
-		}
-		for _, p := range parts {
-			if !slices.Contains(tokens, p) {
-				tokens = append(tokens, p)
+		seen[v] = true
+		tokens = append(tokens, v)
+	}
+	var inner []*ir.Op
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		d := v.DefiningOp()
+		switch {
+		case d != nil && d.Code() == OpCreateMemToken:
+			changed = true
+		case d != nil && d.Code() == OpJoinMemToken && v.HasOneUse():
+			changed, inner = true, append(inner, d)
+			for _, t := range d.Operands() {
+				visit(t)
 			}
+		case d != nil && d.Code() == OpJoinMemToken && d.NumOperands() <= mostShared:
+			changed = true
+			for _, t := range d.Operands() {
+				add(t)
+			}
+		default:
+			add(v)
 		}
+	}
+	for _, v := range op.Operands() {
+		visit(v)
 	}
 	switch {
 	case len(tokens) == 0:
-		return replace(op, newToken(b))
-	case len(tokens) == op.NumOperands():
+		replace(op, newToken(b))
+	case !changed:
 		return false
+	default:
+		replace(op, NewJoinMemToken(b, tokens).Result())
 	}
-	return replace(op, NewJoinMemToken(b, tokens).Result())
+	for _, d := range inner {
+		d.Erase()
+	}
+	return true
 }
 
 func newToken(b *ir.Builder) *ir.Value { return NewCreateMemToken(b).Result() }

@@ -93,6 +93,18 @@ var families = []family{
 		}) + "%s0 = addf %x, %x : tile<128xf32>\n" + repeat(n, func(i int) string { return numbered("%s$ = addf %s$-, %l$ : tile<128xf32>", i+1) }) +
 			fmt.Sprintf("%%next = bitcast %%s%d : tile<128xf32> -> tile<128xi32>\ncontinue %%next : tile<128xi32>\n}\n", n) + storeThroughPointers("%q", "i32", 128, "%r"))
 	}},
+	{"chain of joins", func(n int) string {
+		return body("%j0 = join_tokens %t, %t : token\n" + repeat(n, func(i int) string {
+			return numbered(access+`%t$ = store_ptr_tko weak %p$, %x token=%j$- : tile<128xptr<f32>>, tile<128xf32> -> token
+%j$ = join_tokens %j$-, %t$ : token`, i+1)
+		}))
+	}},
+	{"chain of joins that nothing else takes", func(n int) string {
+		return body("%j0 = join_tokens %t, %t : token\n" + repeat(n, func(i int) string {
+			return numbered(access+`%t$ = store_ptr_tko weak %p$, %x token=%t : tile<128xptr<f32>>, tile<128xf32> -> token
+%j$ = join_tokens %j$-, %t$ : token`, i+1)
+		}) + fmt.Sprintf("%%end = store_ptr_tko weak %%c, %%x token=%%j%d : tile<128xptr<f32>>, tile<128xf32> -> token\n", n))
+	}},
 	{"entries", func(n int) string {
 		return "cuda_tile.module @m {\n" + repeat(n, func(i int) string {
 			return numbered("entry @k$(%p: tile<ptr<i32>>) {\n%o = constant <i32: $> : tile<i32>\n%t = store_ptr_tko weak %p, %o : tile<ptr<i32>>, tile<i32> -> token\nreturn\n}", i)

@@ -228,24 +228,50 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
+// joins is a kernel of few operations that have many operands: n stores, and n more that each come after width of them.
+func joins(n, width int) []byte {
+	var b strings.Builder
+	b.WriteString("entry @joins(%p: tile<ptr<i32>>, %x: tile<i32>) {\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  %%t%d = store_ptr_tko weak %%p, %%x : tile<ptr<i32>>, tile<i32> -> token\n", i)
+	}
+	for i := range n {
+		fmt.Fprintf(&b, "  %%j%d = join_tokens %%t%d", i, i)
+		for k := 1; k < width; k++ {
+			fmt.Fprintf(&b, ", %%t%d", (i+k)%n)
+		}
+		fmt.Fprintf(&b, " : token\n  %%s%d = store_ptr_tko weak %%p, %%x token=%%j%d : tile<ptr<i32>>, tile<i32> -> token\n", i, i)
+	}
+	b.WriteString("  return\n}\n")
+	return []byte(b.String())
+}
+
 // TestMemoryIsCountedAboutRight holds what a compile is said to hold, the lowest limit that lets it through, against the heap.
 func TestMemoryIsCountedAboutRight(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
-	src := chain(4000)
-	for _, level := range []tileiras.Level{tileiras.TileAA, tileiras.PTX} {
+	for _, c := range []struct {
+		name  string
+		src   []byte
+		level tileiras.Level
+	}{
+		{"chain", chain(4000), tileiras.TileAA},
+		{"chain", chain(4000), tileiras.PTX},
+		{"joins", joins(400, 200), tileiras.CudaTile},
+		{"joins", joins(400, 200), tileiras.TileAA},
+	} {
 		runtime.GC()
 		before := heap()
 		ctx := &weighing{Context: context.Background()}
-		if _, err := tileiras.Compile(ctx, src, tileiras.Options{GPU: "sm_90", Emit: level}); err != nil {
+		if _, err := tileiras.Compile(ctx, c.src, tileiras.Options{GPU: "sm_90", Emit: c.level}); err != nil {
 			t.Fatal(err)
 		}
 		took := int64(ctx.peak - before)
 		fails := func(limit int64) bool {
-			_, err := tileiras.Compile(t.Context(), src, tileiras.Options{GPU: "sm_90", Emit: level, MemoryLimit: limit})
+			_, err := tileiras.Compile(t.Context(), c.src, tileiras.Options{GPU: "sm_90", Emit: c.level, MemoryLimit: limit})
 			return err != nil
 		}
 		if !fails(took/3) || fails(3*took) {
-			t.Errorf("%s: the heap grew by %d KB; a limit of a third lets it through: %v, three times as much stops it: %v", level, took>>10, !fails(took/3), fails(3*took))
+			t.Errorf("%s to %s: the heap grew by %d KB; a limit of a third lets it through: %v, three times as much stops it: %v", c.name, c.level, took>>10, !fails(took/3), fails(3*took))
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (b *Builder) Create(s State) *Op {
 	if s.Loc == nil {
 		s.Loc = b.Loc
 	}
-	b.Ctx.MadeOp()
+	b.Ctx.MadeOp(len(s.Operands), len(s.Types))
 	return b.Insert(NewOp(s))
 }
 
@@ -75,7 +75,7 @@ func (c *Context) Clone(op *Op, m Mapping) *Op { return op.clone(m, c) }
 
 func (op *Op) clone(m Mapping, ctx *Context) *Op {
 	if ctx != nil {
-		ctx.MadeOp()
+		ctx.MadeOp(len(op.operands), len(op.results))
 	}
 	c := allocOp(len(op.operands), len(op.results), len(op.attrs))
 	c.Def, c.UnregisteredName, c.loc, c.groups, c.extra = op.Def, op.UnregisteredName, op.loc, slices.Clone(op.groups), slices.Clone(op.extra)

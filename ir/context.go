@@ -128,10 +128,10 @@ func (c *Context) Func(in, out []Type) *FunctionType {
 	})
 }
 
-// MadeOp counts an operation that was made against the budget: readers and builders call it.
-func (c *Context) MadeOp() {
+// MadeOp counts an operation that is made against the budget: readers and builders call it.
+func (c *Context) MadeOp(operands, results int) {
 	c.Budget.Step()
-	c.Budget.Hold(budget.OpBytes)
+	c.Budget.Hold(budget.OpBytes(operands, results))
 }
 
 // ParamName is the name that a text gave to an argument of an isolated op, a parameter of a kernel; "" when it came from no text.

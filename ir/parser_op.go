@@ -236,7 +236,7 @@ func (s *ParsedOp) make() *Op {
 		}
 	}
 	slices.SortFunc(s.Extra, func(a, b NamedAttr) int { return strings.Compare(a.Name, b.Name) })
-	s.p.Ctx.MadeOp()
+	s.p.Ctx.MadeOp(len(s.flat), len(s.results))
 	op := NewOp(State{Def: s.Def, Name: s.Name, Loc: s.p.fileLoc(int(s.Pos)), Operands: s.flat, Groups: s.groups, Types: s.results,
 		Attrs: s.Attrs, Extra: s.Extra})
 	for i, r := range s.Regions {

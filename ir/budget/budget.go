@@ -14,9 +14,16 @@ var ErrMemory = errors.New("memory limit exceeded")
 
 // Bytes that parts of a compile take, about; TestMemoryIsCountedAboutRight of the library holds them against the heap.
 const (
-	OpBytes          = 900 // an operation with its operands, results and attributes
+	opBytes          = 900 // an operation with its attributes, and a few operands and results
+	fewValues        = 4
+	valueBytes       = 64  // each further operand or result
 	InstructionBytes = 700 // an instruction of LLVM IR and the machine instructions that it becomes
 )
+
+// OpBytes is what an operation takes.
+func OpBytes(operands, results int) int64 {
+	return opBytes + valueBytes*int64(max(0, operands+results-fewValues))
+}
 
 // interval is how many steps pass between two looks at the context. A step is some microseconds of work at the most.
 const interval = 64

@@ -115,12 +115,13 @@ func (m *Manager) settleBudget() {
 	if !b.Limited() {
 		return
 	}
-	b.Settle((countOps(m.State.Module) + countOps(m.restart.module)) * budget.OpBytes)
+	b.Settle(bytesOf(m.State.Module) + bytesOf(m.restart.module))
 }
 
-func countOps(m *ir.Op) (n int64) {
+// bytesOf is what the operations of a module take, about.
+func bytesOf(m *ir.Op) (n int64) {
 	if m != nil {
-		ir.Walk(m, ir.PreOrder, func(*ir.Op) { n++ })
+		ir.Walk(m, ir.PreOrder, func(op *ir.Op) { n += budget.OpBytes(op.NumOperands(), op.NumResults()) })
 	}
 	return n
 }

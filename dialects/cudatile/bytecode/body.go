@@ -62,7 +62,7 @@ func (f *bodyReader) op(b *ir.Block, depth int) {
 	if !f.ok() {
 		return
 	}
-	f.r.ctx.MadeOp()
+	f.r.ctx.MadeOp(len(s.Operands), len(s.Types))
 	op := ir.NewOp(s)
 	if len(f.wide) > 0 {
 		f.keepWide(op)

@@ -111,6 +111,7 @@ type slicer struct {
 	orders          tokenOrder
 
 	loops    map[*ir.Op]bool // that can be cut
+	takers   map[*ir.Op]bool // cache of takesBig
 	outputs  []*output
 	output   map[*ir.Op]*output
 	kept     map[*ir.Op]bool // operations that stay whole
@@ -127,7 +128,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: layout.WarpSize * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
-		loops: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: FeedsProducts{}, tensorSums: map[*ir.Value]bool{}, opsMade: new(int), pieceRegs: cost.PieceRegisters,
+		loops: map[*ir.Op]bool{}, takers: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: FeedsProducts{}, tensorSums: map[*ir.Value]bool{}, opsMade: new(int), pieceRegs: cost.PieceRegisters,
 	}
 	if d.AccumulatorBits > 0 {
 		c.products = true
@@ -286,32 +287,28 @@ func ordersMore(op *ir.Op) bool {
 }
 
 // dependsOnBig reports whether a big tile feeds an operation, however small what it makes itself.
-func (c *slicer) dependsOnBig(op *ir.Op) bool {
-	seen := map[*ir.Op]bool{}
-	var visit func(op *ir.Op) bool
-	visit = func(op *ir.Op) bool {
-		for _, v := range op.Operands() {
+func (c *slicer) dependsOnBig(op *ir.Op) bool { return c.involvesBig(op) || c.takesBig(op) }
+
+// takesBig is dependsOnBig of what an operation takes, cached: the program stays as it is until everything is decided.
+func (c *slicer) takesBig(op *ir.Op) bool {
+	takes, old := c.takers[op]
+	if !old {
+		c.s.Step()
+		takes = slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool {
 			d := v.DefiningOp()
-			if c.tensorSums[v] {
+			switch {
+			case c.tensorSums[v]:
+				return true
+			case d == nil || !tileaa.IsRanked(v):
+				return false
+			case c.cuttable(d):
 				return true
 			}
-			if d == nil || seen[d] || !tileaa.IsRanked(v) {
-				continue
-			}
-			if c.cuttable(d) {
-				return true
-			}
-			if rules[d.Code()] == nil && !d.Traits().Has(ir.Elementwise) {
-				continue
-			}
-			seen[d] = true
-			if c.involvesBig(d) || visit(d) {
-				return true
-			}
-		}
-		return false
+			return (rules[d.Code()] != nil || d.Traits().Has(ir.Elementwise)) && c.dependsOnBig(d)
+		})
+		c.takers[op] = takes
 	}
-	return c.involvesBig(op) || visit(op)
+	return takes
 }
 
 // add makes an output, and everything outside of its loop that the loop needs.

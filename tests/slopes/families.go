@@ -205,6 +205,16 @@ break
 		return body("%v0 = iota : " + tile + "\n" + repeat(n, func(i int) string { return numbered("%v$ = muli %v$-, %v$- : "+tile, i+1) }) +
 			storeThroughPointers("%q", "i32", 65536, fmt.Sprintf("%%v%d", n)))
 	}},
+	{"stores beside a big tile", func(n int) string {
+		const tile, view = "tile<131072xf32>", "tensor_view<131072xf32, strides=[1]>"
+		const big, small = "partition_view<tile=(131072), " + view + ">", "partition_view<tile=(128), " + view + ">"
+		return body("%v = make_tensor_view %p, shape = [131072], strides = [1] : " + view + "\n%w = make_partition_view %v : " + big + "\n%u = make_partition_view %v : " + small + "\n" +
+			"%b, %t0 = load_view_tko weak %w[%z] token=%t : " + big + ", tile<i32> -> " + tile + ", token\n%d = addf %b, %b : " + tile + "\n" +
+			"%s0 = store_view_tko weak %d, %w[%z] token=%t0 : " + tile + ", " + big + ", tile<i32> -> token\n%v0 = addf %x, %x : tile<128xf32>\n" +
+			repeat(4*n, func(i int) string { return numbered("%v$ = addf %v$-, %x : tile<128xf32>", i+1) }) + repeat(n, func(i int) string {
+			return numbered("%k$ = constant <i32: $> : tile<i32>\n%s$ = store_view_tko weak %v", i+1) + fmt.Sprint(4*n) + numbered(", %u[%k$] token=%s$- : tile<128xf32>, "+small+", tile<i32> -> token", i+1)
+		}))
+	}},
 	{"reductions of a big tile", func(n int) string {
 		return body("%v0 = iota : tile<65536xi32>\n" + repeat(n, func(i int) string {
 			return numbered("%v$ = muli %v$-, %v0 : tile<65536xi32>\n"+sum("%r$", "%v$", "65536xi32")+`%k$ = constant <i32: $> : tile<i32>

@@ -16,7 +16,8 @@ type Context struct {
 	opByName map[string]*OpDef // of all registered dialects; nil until first used
 	all      []*Dialect
 
-	params map[*Value]string
+	params  map[*Value]string
+	symbols map[*Op]map[string]*Op // by table, while it is verified
 
 	// Diags collects every diagnostic of this compile.
 	Diags Diagnostics

@@ -13,8 +13,12 @@ const maxVerifyDepth = 1000
 // what the hooks of ops and dialects check. It reports the first op that is wrong, and returns whether none is.
 func Verify(c *Context, op *Op) bool {
 	v := &verifier{c: c, order: make(map[*Op]int, NumOps(op))}
+	defer func() { c.symbols = nil }()
 	return v.op(op, 0) && v.visible(op)
 }
+
+// SymbolIn is the op of this name in a symbol table that is being verified, for hooks of the ops in it; nil if there is none.
+func (c *Context) SymbolIn(table *Op, name string) *Op { return c.symbols[table][name] }
 
 type verifier struct {
 	c     *Context
@@ -306,7 +310,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// symbols checks that the symbols of a table are different.
+// symbols checks that the symbols of a table are different, and keeps them for SymbolIn.
 func (v *verifier) symbols(op *Op) bool {
 	seen := map[string]*Op{}
 	for _, r := range op.regions {
@@ -325,6 +329,10 @@ func (v *verifier) symbols(op *Op) bool {
 			}
 		}
 	}
+	if v.c.symbols == nil {
+		v.c.symbols = map[*Op]map[string]*Op{}
+	}
+	v.c.symbols[op] = seen
 	return true
 }
 

@@ -119,19 +119,14 @@ func verifyGetGlobal(c *ir.Context, op *ir.Op) bool {
 	for module != nil && module.Code() != OpModule {
 		module = module.ParentOp()
 	}
-	if module != nil {
-		for _, o := range items(module) {
-			g, ok := ir.As[Global](o)
-			if !ok || g.SymName() != name {
-				continue
-			}
-			t, _ := g.Value().Type.(*TileType)
-			if t == nil || pointee(op.Result(0)) != t.Elem {
-				return c.Error(op, "pointee type of result type %s does not match type %s of the global @%s",
-					quoted(elem(op.Result(0))), quoted(t.Elem), name)
-			}
-			return true
-		}
+	g, ok := ir.As[Global](c.SymbolIn(module, name))
+	if !ok {
+		return c.Error(op, "'%s' does not reference a valid global", name)
 	}
-	return c.Error(op, "'%s' does not reference a valid global", name)
+	t, _ := g.Value().Type.(*TileType)
+	if t == nil || pointee(op.Result(0)) != t.Elem {
+		return c.Error(op, "pointee type of result type %s does not match type %s of the global @%s",
+			quoted(elem(op.Result(0))), quoted(t.Elem), name)
+	}
+	return true
 }

@@ -62,6 +62,7 @@ func (c *eliminator) merge(op *ir.Op) bool {
 	h := c.hash(op)
 	for _, scope := range c.scopes {
 		for k := scope[h]; k > 0; k = c.known[k-1].before {
+			c.s.Step()
 			if have := c.known[k-1].Op; sameComputation(have, op) {
 				for i, r := range op.Results() {
 					r.ReplaceAllUsesWith(have.Result(i))
@@ -86,7 +87,7 @@ func (c *eliminator) id(v *ir.Value) uint64 {
 	return n
 }
 
-// hash covers the code, the operands (in any order when the op is commutative) and the types and the bits of constants.
+// hash covers the code, the operands (in any order when the op is commutative), the attributes and without operands the types.
 func (c *eliminator) hash(op *ir.Op) uint64 {
 	h := uint64(op.Code())
 	commutative := op.Traits().Has(ir.Commutative)
@@ -103,8 +104,29 @@ func (c *eliminator) hash(op *ir.Op) uint64 {
 			h = h*31 + maphash.Comparable(c.seed, r.Type())
 		}
 	}
-	if a, ok := op.Attr(0).(*ir.DenseAttr); ok {
-		h = h*31 + maphash.Bytes(c.seed, a.Data)
+	for i := range op.Attrs() {
+		h = h*31 + c.hashAttr(op.AttrOf(i))
+	}
+	return h
+}
+
+// hashAttr covers the attributes that tell operations of a row apart; others are left to the comparison.
+func (c *eliminator) hashAttr(a ir.Attribute) (h uint64) {
+	switch a := a.(type) {
+	case *ir.DenseAttr:
+		return maphash.Bytes(c.seed, a.Data)
+	case ir.SymbolAttr:
+		return maphash.String(c.seed, string(a))
+	case ir.IntegerAttr:
+		return a.Bits
+	case ir.EnumAttr:
+		return uint64(a.Value)
+	case ir.BoolAttr, ir.UnitAttr:
+		return maphash.Comparable(c.seed, a)
+	case ir.I64Array:
+		for _, n := range a {
+			h = h*31 + uint64(n)
+		}
 	}
 	return h
 }

@@ -116,6 +116,11 @@ var families = []family{
 		}) + "entry @k(%p: tile<ptr<i32>>) {\n%g = get_global @g0 : tile<ptr<i32>>\n%v, %t = load_ptr_tko weak %g : tile<ptr<i32>> -> tile<i32>, token\n" +
 			"%e = store_ptr_tko weak %p, %v : tile<ptr<i32>>, tile<i32> -> token\nreturn\n}\n}\n"
 	}},
+	{"globals that a kernel takes", func(n int) string {
+		return "cuda_tile.module @m {\n" + repeat(n, func(i int) string { return numbered("global @g$ <i32: [$]> : tile<1xi32>", i) }) + "entry @k(%v: tile<i32>) {\n" + repeat(8*n, func(i int) string {
+			return numbered("%g$ = get_global @g", i) + fmt.Sprint(i%n) + numbered(" : tile<ptr<i32>>\n%t$ = store_ptr_tko weak %g$, %v : tile<ptr<i32>>, tile<i32> -> token", i)
+		}) + "return\n}\n}\n"
+	}},
 	{"parameters", func(n int) string {
 		return "cuda_tile.module @m {\nentry @k(%p: tile<ptr<i32>>" + strings.ReplaceAll(repeat(n, func(i int) string { return numbered(", %a$: tile<i32>", i) }), "\n", "") +
 			") {\n%t = store_ptr_tko weak %p, %a0 : tile<ptr<i32>>, tile<i32> -> token\nreturn\n}\n}\n"

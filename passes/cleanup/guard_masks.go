@@ -214,7 +214,6 @@ func (g *maskGuards) or(x, y *ir.Value) *ir.Value {
 }
 
 // and is the conjunction of sufficient conditions: unknown if one of them is.
-// and is the conjunction of sufficient conditions: unknown if one of them is.
 func (g *maskGuards) and(x, y *ir.Value) *ir.Value {
 	if x == nil || y == nil {
 		return nil

@@ -79,7 +79,7 @@ func EvaluateElement(op *ir.Op, x []uint64) (bits uint64, ok bool) {
 	}
 	bits, ok = eval(op, x)
 	if w := elemWidth(op.Result(0)); w > 0 {
-		bits = truncate(bits, w)
+		bits = Truncate(bits, w)
 	}
 	return bits, ok
 }
@@ -92,11 +92,11 @@ func elemWidth(v *ir.Value) int {
 	return 0
 }
 
-// signExtend reads the low w bits as a signed number.
-func signExtend(x uint64, w int) int64 { return int64(x<<(64-w)) >> (64 - w) }
+// SignExtend reads the low w bits as a signed number.
+func SignExtend(x uint64, w int) int64 { return int64(x<<(64-w)) >> (64 - w) }
 
-// truncate keeps the low w bits.
-func truncate(x uint64, w int) uint64 { return x << (64 - w) >> (64 - w) }
+// Truncate keeps the low w bits.
+func Truncate(x uint64, w int) uint64 { return x << (64 - w) >> (64 - w) }
 
 // isInt reports whether every element of a value is this integer constant (compared modulo the width).
 func isInt(v *ir.Value, want int64) bool {
@@ -105,7 +105,7 @@ func isInt(v *ir.Value, want int64) bool {
 		return false
 	}
 	x, ok := SplatValue(v)
-	return ok && x == truncate(uint64(want), ir.BitWidth(t.Elem))
+	return ok && x == Truncate(uint64(want), ir.BitWidth(t.Elem))
 }
 
 // isFloat reports whether every element of a value has the bits that the format gives a number that it has.

@@ -141,7 +141,7 @@ func intToFloat(op *ir.Op, x []uint64) (uint64, bool) {
 		return 0, false
 	}
 	if signed(op) {
-		return to.FromInt(signExtend(x[0], w), float.NearestEven), true
+		return to.FromInt(SignExtend(x[0], w), float.NearestEven), true
 	}
 	return to.FromUint(x[0], float.NearestEven), true
 }

@@ -12,7 +12,7 @@ func ints(f func(op *ir.Op, w int, x, y uint64) (uint64, bool)) evaluator {
 	return func(op *ir.Op, x []uint64) (uint64, bool) {
 		w := elemWidth(op.Operand(0))
 		v, ok := f(op, w, x[0], x[1])
-		return truncate(v, w), ok
+		return Truncate(v, w), ok
 	}
 }
 
@@ -26,18 +26,18 @@ func signed(op *ir.Op) bool { return SignedOp{op}.Signedness() == def.Signed }
 // DivideInts is integer division as divi and remi have it. ok is false where it is undefined: a divisor of 0, and the
 // least number by -1.
 func DivideInts(w int, x, y uint64, signed bool, rounding def.Rounding) (quo, rem uint64, ok bool) {
-	if truncate(y, w) == 0 {
+	if Truncate(y, w) == 0 {
 		return 0, 0, false
 	}
 	if !signed {
-		x, y = truncate(x, w), truncate(y, w)
+		x, y = Truncate(x, w), Truncate(y, w)
 		quo, rem = x/y, x%y
 		if rounding == def.RoundPosInf && rem != 0 {
 			quo++
 		}
 		return quo, rem, true
 	}
-	a, b := signExtend(x, w), signExtend(y, w)
+	a, b := SignExtend(x, w), SignExtend(y, w)
 	if b == -1 && a == -1<<(w-1) {
 		return 0, 0, false
 	}
@@ -50,14 +50,14 @@ func DivideInts(w int, x, y uint64, signed bool, rounding def.Rounding) (quo, re
 	case rounding == def.RoundPosInf && (r < 0) == (b < 0):
 		exact++
 	}
-	return truncate(uint64(exact), w), truncate(uint64(r), w), true
+	return Truncate(uint64(exact), w), Truncate(uint64(r), w), true
 }
 
 // CompareInts is cmpi of one element.
 func CompareInts(w int, x, y uint64, predicate def.Predicate, signed bool) bool {
 	less := x < y
 	if signed {
-		less = signExtend(x, w) < signExtend(y, w)
+		less = SignExtend(x, w) < SignExtend(y, w)
 	}
 	return ordered(predicate, less, x == y)
 }
@@ -99,7 +99,7 @@ func shiftLeft(_ *ir.Op, w int, x, y uint64) (uint64, bool) {
 
 func shiftRight(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 	if signed(op) {
-		return uint64(signExtend(x, w) >> min(y, 63)), true
+		return uint64(SignExtend(x, w) >> min(y, 63)), true
 	}
 	if y >= uint64(w) {
 		return 0, true
@@ -144,7 +144,7 @@ var evaluators = ir.Table[evaluator]{
 		return x, true
 	}),
 	OpAbsi & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) {
-		if signExtend(x[0], elemWidth(op.Operand(0))) < 0 {
+		if SignExtend(x[0], elemWidth(op.Operand(0))) < 0 {
 			return -x[0], true
 		}
 		return x[0], true
@@ -155,7 +155,7 @@ var evaluators = ir.Table[evaluator]{
 	},
 	OpExti & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) {
 		if signed(op) {
-			return uint64(signExtend(x[0], elemWidth(op.Operand(0)))), true
+			return uint64(SignExtend(x[0], elemWidth(op.Operand(0)))), true
 		}
 		return x[0], true
 	},

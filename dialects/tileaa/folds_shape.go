@@ -43,8 +43,8 @@ func permuteIdentity(op *ir.Op) *ir.Value {
 	return op.Operand(0)
 }
 
-// strides are those of a row-major array, in elements.
-func strides(shape []int64) []int64 {
+// RowMajorStrides are those of a row-major array, in elements.
+func RowMajorStrides(shape []int64) []int64 {
 	s, n := make([]int64, len(shape)), int64(1)
 	for i := len(shape) - 1; i >= 0; i-- {
 		s[i] = n
@@ -62,7 +62,7 @@ func permuteConstant(op *ir.Op) *ir.DenseAttr {
 	if d == nil || t.NumElements() > MaxFold {
 		return nil
 	}
-	from := strides(AsTile(op.Operand(0)).Shape)
+	from := RowMajorStrides(AsTile(op.Operand(0)).Shape)
 	at := make([]int64, len(t.Shape))
 	elems := make([]uint64, t.NumElements())
 	for i := range elems {

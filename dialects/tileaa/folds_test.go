@@ -133,8 +133,8 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 				d = ConstantOf(got[0].Value)
 			}
 			for x := range xs {
-				if v := ElementBits(d, x); v != truncate(want[x], ir.BitWidth(result.Elem)) {
-					t.Fatalf("%s of %d and %d folds to %d, want %d", name, xs[x], y, v, truncate(want[x], w))
+				if v := ElementBits(d, x); v != Truncate(want[x], ir.BitWidth(result.Elem)) {
+					t.Fatalf("%s of %d and %d folds to %d, want %d", name, xs[x], y, v, Truncate(want[x], w))
 				}
 			}
 		}

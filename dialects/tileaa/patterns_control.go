@@ -143,7 +143,7 @@ func TripCount(op *ir.Op) (n uint64, ok bool) {
 	if !ok || step == 0 {
 		return 0, false
 	}
-	return (truncate(hi-lo, w)-1)/step + 1, true
+	return (Truncate(hi-lo, w)-1)/step + 1, true
 }
 
 // shortFor: a for without iterations is replaced by its initial values, one with a single iteration by its body.

@@ -181,21 +181,6 @@ func (c *converter) assume(op *ir.Op) {
 	c.result(op.Result(0), promise(v))
 }
 
-// extent is array dimension a of a memref: nil and a number when it is static, else the operand.
-func extent(memref tileaa.MakeMemref, a int) (v *ir.Value, n int64) {
-	shape := memref.Result().Type().(*tileaa.MemrefType).Shape
-	if shape[a] != tileaa.Dynamic {
-		return nil, shape[a]
-	}
-	k := 0
-	for _, s := range shape[:a] {
-		if s == tileaa.Dynamic {
-			k++
-		}
-	}
-	return memref.Shape()[k], 0
-}
-
 // resized is an unsigned rank-0 integer in another type; a value that does not fit is undefined.
 func (c *converter) resized(v *ir.Value, t *tileaa.TileType) *ir.Value {
 	from, to := ir.BitWidth(tileaa.AsTile(v).Elem), ir.BitWidth(t.Elem)
@@ -210,9 +195,10 @@ func (c *converter) resized(v *ir.Value, t *tileaa.TileType) *ir.Value {
 
 func (c *converter) tensorShape(op *ir.Op) {
 	memref := ir.Cast[tileaa.MakeMemref](c.operand(op.Operand(0)).DefiningOp())
+	extents := memref.Result().Type().(*tileaa.MemrefType).Shape
 	for a, r := range op.Results() {
 		t := c.typ(op, r.Type()).(*tileaa.TileType)
-		if v, n := extent(memref, a); v != nil {
+		if v, n := tileaa.SizeOf(extents, memref.Shape(), a); v != nil {
 			c.values[r] = c.resized(v, t)
 		} else {
 			c.values[r] = tileaa.Const(c.b, t, n)
@@ -225,9 +211,10 @@ func (c *converter) tensorShape(op *ir.Op) {
 func (c *converter) indexSpace(op *ir.Op) {
 	f := op.Operand(0).Type().(cudatile.TileView).View()
 	memref := ir.Cast[tileaa.MakeMemref](c.operand(op.Operand(0)).DefiningOp())
+	extents := memref.Result().Type().(*tileaa.MemrefType).Shape
 	for d, r := range op.Results() {
 		t := c.typ(op, r.Type()).(*tileaa.TileType)
-		v, n := extent(memref, f.DimMap[d])
+		v, n := tileaa.SizeOf(extents, memref.Shape(), f.DimMap[d])
 		if v == nil {
 			c.values[r] = tileaa.Const(c.b, t, n/f.Step[d]+min(n%f.Step[d], 1))
 			continue

@@ -257,7 +257,7 @@ func init() {
 		tileaa.OpMuli & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			for i := range 2 {
 				if c, ok := f.Of(op.Operand(1 - i)).Constant(); ok {
-					return f.scaled(op.Operand(i), signExtend(c, ir.BitWidth(t.Elem)), ir.BitWidth(t.Elem))
+					return f.scaled(op.Operand(i), tileaa.SignExtend(c, ir.BitWidth(t.Elem)), ir.BitWidth(t.Elem))
 				}
 			}
 			return affine{}, false

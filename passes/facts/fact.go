@@ -55,10 +55,6 @@ func minS(w int) int64  { return -1 << (w - 1) }
 func maxS(w int) int64  { return int64(uint64(1)<<(w-1) - 1) }
 func maxU(w int) uint64 { return ^uint64(0) >> (64 - w) }
 
-// signExtend reads the low w bits as signed; truncate keeps them.
-func signExtend(x uint64, w int) int64 { return int64(x<<(64-w)) >> (64 - w) }
-func truncate(x uint64, w int) uint64  { return x << (64 - w) >> (64 - w) }
-
 func log2(n int64) int { return bits.TrailingZeros64(uint64(n)) }
 
 // unknown is the top of the lattice for a type: nothing is known.
@@ -95,7 +91,7 @@ func constant(t ir.Type, x uint64) Fact {
 
 func (f *Fact) setConstant(x uint64) {
 	f.UMin, f.UMax = x, x
-	f.SMin, f.SMax = signExtend(x, f.Width), signExtend(x, f.Width)
+	f.SMin, f.SMax = tileaa.SignExtend(x, f.Width), tileaa.SignExtend(x, f.Width)
 	f.ZeroBits = min(bits.TrailingZeros64(x), f.Width)
 	for d := range f.Div {
 		f.Div[d] = f.ZeroBits
@@ -162,10 +158,10 @@ func (f Fact) refine() Fact {
 			}
 		}
 		if f.SMin >= 0 || f.SMax < 0 {
-			f.UMin, f.UMax = max(f.UMin, truncate(uint64(f.SMin), w)), min(f.UMax, truncate(uint64(f.SMax), w))
+			f.UMin, f.UMax = max(f.UMin, tileaa.Truncate(uint64(f.SMin), w)), min(f.UMax, tileaa.Truncate(uint64(f.SMax), w))
 		}
 		if f.UMax <= uint64(maxS(w)) || f.UMin > uint64(maxS(w)) {
-			f.SMin, f.SMax = max(f.SMin, signExtend(f.UMin, w)), min(f.SMax, signExtend(f.UMax, w))
+			f.SMin, f.SMax = max(f.SMin, tileaa.SignExtend(f.UMin, w)), min(f.SMax, tileaa.SignExtend(f.UMax, w))
 		}
 		if f.SMin > f.SMax || f.UMin > f.UMax {
 			return f.top()

@@ -21,14 +21,14 @@ func (f Fact) holds(shape []int64, elems []uint64) error {
 		n *= shape[d]
 	}
 	for i, e := range elems {
-		s := signExtend(e, f.Width)
+		s := tileaa.SignExtend(e, f.Width)
 		if s < f.SMin || s > f.SMax || e < f.UMin || e > f.UMax || min(bits.TrailingZeros64(e), f.Width) < f.ZeroBits {
 			return fmt.Errorf("element %d = %d is not in %v", i, s, f)
 		}
 		for d := range shape {
 			at := int64(i) / stride[d] % shape[d]
 			if at%f.Contig[d] != 0 {
-				if prev := elems[int64(i)-stride[d]]; truncate(prev+step, f.Width) != e {
+				if prev := elems[int64(i)-stride[d]]; tileaa.Truncate(prev+step, f.Width) != e {
 					return fmt.Errorf("element %d = %d does not count up from %d along %d: %v", i, s, prev, d, f)
 				}
 			} else if min(bits.TrailingZeros64(e), f.Width) < f.Div[d] {
@@ -82,10 +82,10 @@ type scalarOp struct {
 
 const width = 8
 
-func s8(x uint64) int64 { return signExtend(x, width) }
+func s8(x uint64) int64 { return tileaa.SignExtend(x, width) }
 
 func defined(f func(x, y uint64) uint64) func(x, y uint64) (uint64, bool) {
-	return func(x, y uint64) (uint64, bool) { return truncate(f(x, y), width), true }
+	return func(x, y uint64) (uint64, bool) { return tileaa.Truncate(f(x, y), width), true }
 }
 
 // flagged are the variants of an op with overflow flags; exact is the mathematical result of signed and unsigned reading.
@@ -95,7 +95,7 @@ func flagged(code ir.Code, exact func(x, y int64) int64) []scalarOp {
 		ops = append(ops, scalarOp{code, func(op *ir.Op) { ir.Cast[tileaa.OverflowOp](op).SetOverflow(flags) }, func(x, y uint64) (uint64, bool) {
 			s, u := exact(s8(x), s8(y)), exact(int64(x), int64(y))
 			ok := (flags&1 == 0 || s >= -128 && s <= 127) && (flags&2 == 0 || u >= 0 && u <= 255)
-			return truncate(uint64(u), width), ok
+			return tileaa.Truncate(uint64(u), width), ok
 		}})
 	}
 	return ops
@@ -130,7 +130,7 @@ func scalarOps() []scalarOp {
 				return 0, flags == 0
 			}
 			s, u := s8(x)<<y, int64(x)<<y
-			return truncate(uint64(u), width), (flags&1 == 0 || s >= -128 && s <= 127) && (flags&2 == 0 || u <= 255)
+			return tileaa.Truncate(uint64(u), width), (flags&1 == 0 || s >= -128 && s <= 127) && (flags&2 == 0 || u <= 255)
 		}})
 	}
 	read := []func(uint64) int64{func(x uint64) int64 { return int64(x) }, s8}
@@ -148,7 +148,7 @@ func scalarOps() []scalarOp {
 				if undefined(x, y) {
 					return 0, false
 				}
-				return truncate(uint64(quotient(v(x), v(y), rounding)), width), true
+				return tileaa.Truncate(uint64(quotient(v(x), v(y), rounding)), width), true
 			}})
 		}
 		set := func(op *ir.Op) { ir.Cast[tileaa.SignedOp](op).SetSignedness(sign) }
@@ -157,7 +157,7 @@ func scalarOps() []scalarOp {
 				if undefined(x, y) {
 					return 0, false
 				}
-				return truncate(uint64(v(x)%v(y)), width), true
+				return tileaa.Truncate(uint64(v(x)%v(y)), width), true
 			}},
 			scalarOp{tileaa.OpMaxi, set, defined(func(x, y uint64) uint64 { return uint64(max(v(x), v(y))) })},
 			scalarOp{tileaa.OpMini, set, defined(func(x, y uint64) uint64 { return uint64(min(v(x), v(y))) })},
@@ -182,7 +182,7 @@ func scalarOps() []scalarOp {
 		scalarOp{tileaa.OpXori, nil, defined(func(x, y uint64) uint64 { return x ^ y })},
 		scalarOp{tileaa.OpAbsi, nil, defined(func(x, _ uint64) uint64 { return uint64(max(s8(x), -s8(x))) })},
 		scalarOp{tileaa.OpNegi, nil, defined(func(x, _ uint64) uint64 { return -x })},
-		scalarOp{tileaa.OpNegi, func(op *ir.Op) { ir.Cast[tileaa.Negi](op).SetOverflow(def.NoSignedWrap) }, func(x, _ uint64) (uint64, bool) { return truncate(-x, width), x != 128 }},
+		scalarOp{tileaa.OpNegi, func(op *ir.Op) { ir.Cast[tileaa.Negi](op).SetOverflow(def.NoSignedWrap) }, func(x, _ uint64) (uint64, bool) { return tileaa.Truncate(-x, width), x != 128 }},
 	)
 }
 
@@ -243,7 +243,7 @@ func TestIntervalsHoldForEveryPairOfEightBitNumbers(t *testing.T) {
 						if !ok {
 							continue
 						}
-						if s := signExtend(r, got.Width); s < got.SMin || s > got.SMax || r < got.UMin || r > got.UMax ||
+						if s := tileaa.SignExtend(r, got.Width); s < got.SMin || s > got.SMax || r < got.UMin || r > got.UMax ||
 							min(bits.TrailingZeros64(r), got.Width) < got.ZeroBits {
 							t.Fatalf("%s of %d in %v and %d in %v is %d, not in %v", tileaa.Dialect.Row(o.code).Name, x, fx, y, fy, r, got)
 						}
@@ -263,7 +263,7 @@ func pattern(rng *rand.Rand, n int64) []uint64 {
 	jump := uint64(rng.IntN(most)) &^ (1<<rng.IntN(8) - 1)
 	inner := uint64(rng.IntN(3)) // 0 equal, 1 counting, 2 twice as fast
 	for i := range elems {
-		elems[i] = truncate(start+uint64(int64(i)/group)*jump+uint64(int64(i)%group)*inner, width)
+		elems[i] = tileaa.Truncate(start+uint64(int64(i)/group)*jump+uint64(int64(i)%group)*inner, width)
 	}
 	return elems
 }

@@ -172,7 +172,7 @@ func divide(r *Fact, x, y Fact, signed bool, rounding def.Rounding) {
 	corner := func(a, b int64) {
 		any = true
 		q, _, ok := tileaa.DivideInts(w, uint64(a), uint64(b), true, rounding)
-		v := signExtend(q, w)
+		v := tileaa.SignExtend(q, w)
 		if !ok {
 			v = maxS(w) // the least number by -1 is undefined; its neighbour gives this
 		}

@@ -24,7 +24,7 @@ func grid(rng *rand.Rand, shape []int64) []uint64 {
 			along = make([]uint64, d)
 		}
 		for i := range elems {
-			elems[i] = truncate(elems[i]+along[int64(i)/stride%d], width)
+			elems[i] = tileaa.Truncate(elems[i]+along[int64(i)/stride%d], width)
 		}
 	}
 	return elems
@@ -144,7 +144,7 @@ func TestCastsAndSelectsKeepTheirGroups(t *testing.T) {
 			}
 		}
 		check("sign extension", w.f.Of(tileaa.NewExti(w.b, wide, vx, def.Signed).Result()),
-			each(func(i int) uint64 { return truncate(uint64(s8(x[i])), 16) }))
+			each(func(i int) uint64 { return tileaa.Truncate(uint64(s8(x[i])), 16) }))
 		check("zero extension", w.f.Of(tileaa.NewExti(w.b, wide, vx, def.Unsigned).Result()),
 			each(func(i int) uint64 { return x[i] }))
 		check("truncation", w.f.Of(tileaa.NewTrunci(w.b, w.tile(4, 16), vx, tileaa.TrunciOptions{}).Result()),

@@ -257,7 +257,7 @@ func constantFact(_ *Facts, op *ir.Op, r *Fact) {
 func (r *Fact) observe(shape []int64, elems []uint64) {
 	r.SMin, r.SMax, r.UMin, r.UMax, r.ZeroBits = maxS(r.Width), minS(r.Width), maxU(r.Width), 0, r.Width
 	for _, e := range elems {
-		r.SMin, r.SMax = min(r.SMin, signExtend(e, r.Width)), max(r.SMax, signExtend(e, r.Width))
+		r.SMin, r.SMax = min(r.SMin, tileaa.SignExtend(e, r.Width)), max(r.SMax, tileaa.SignExtend(e, r.Width))
 		r.UMin, r.UMax = min(r.UMin, e), max(r.UMax, e)
 		r.ZeroBits = min(r.ZeroBits, bits.TrailingZeros64(e))
 	}
@@ -271,7 +271,7 @@ func (r *Fact) observe(shape []int64, elems []uint64) {
 				at := int64(i) / stride % n
 				if at%c == 0 {
 					zeros = min(zeros, bits.TrailingZeros64(e))
-				} else if truncate(elems[int64(i)-stride]+step, r.Width) != e {
+				} else if tileaa.Truncate(elems[int64(i)-stride]+step, r.Width) != e {
 					return false, 0
 				}
 			}
@@ -340,8 +340,8 @@ func reshapeFact(f *Facts, op *ir.Op, r *Fact) {
 	}
 	r.scalarPart(x)
 	from, to := shapeOf(op.Operand(0).Type()), shapeOf(op.Result(0).Type())
-	at := strides(from)
-	for d, s := range strides(to) {
+	at := tileaa.RowMajorStrides(from)
+	for d, s := range tileaa.RowMajorStrides(to) {
 		// the source dimension that contains stride s
 		for k, base := range at {
 			if from[k] == 1 || s < base || s >= base*from[k] || to[d] == 1 {
@@ -374,15 +374,6 @@ func constBeyond(x Fact, shape []int64, k int, limit int64) int64 {
 		}
 	}
 	return min(n, limit)
-}
-
-func strides(shape []int64) []int64 {
-	s, n := make([]int64, len(shape)), int64(1)
-	for i := len(shape) - 1; i >= 0; i-- {
-		s[i] = n
-		n *= shape[i]
-	}
-	return s
 }
 
 func permuteFact(f *Facts, op *ir.Op, r *Fact) {

@@ -19,15 +19,16 @@ func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 		if persistent {
 			return
 		}
-		switch left := maxScalarUses; op.Code() {
+		switch op.Code() {
 		case tileaa.OpNumPrograms:
+			left := maxScalarUses
 			persistent = usedAsStride(op.Result(0), &left)
 		case tileaa.OpFor:
-			f := ir.Cast[tileaa.For](op)
-			persistent = !CarriesTiles(op) && isStride(f.Step()) && startsAtBlockID(f.Lower(), &left)
+			persistent = !CarriesTiles(op) && IsGridStride(op)
 		case tileaa.OpAddi:
 			loop := ir.EnclosingLoop(op)
-			persistent = loop != nil && !CarriesTiles(loop) && isStride(op.Operand(1)) && startsAtBlockID(op.Operand(0), &left)
+			_, carried := ir.Incoming(op.Operand(0))
+			persistent = loop != nil && !CarriesTiles(loop) && carried && countsFromBlockID(op.Result(0))
 		}
 	})
 	if !persistent || !multiplies {
@@ -42,7 +43,7 @@ func hintedBlocks(s *pass.State, entry *ir.Op) int {
 	return max(1, s.IntHint(tileaa.HintsOf(entry), "occupancy"))
 }
 
-// maxScalarUses bounds the uses that are followed from the number of blocks.
+// maxScalarUses bounds the uses that are followed from the number of blocks, and the values that are followed to a block's number.
 const maxScalarUses = 64
 
 // usedAsStride reports whether a loop's step is computed from a scalar, or an addition in a loop takes what is.
@@ -68,30 +69,47 @@ func usedAsStride(v *ir.Value, left *int) bool {
 // CarriesTiles reports whether a loop has loop-carried tiles.
 func CarriesTiles(loop *ir.Op) bool { return slices.ContainsFunc(loop.Results(), tileaa.IsRanked) }
 
-// isStride reports whether a scalar is a constant above 1, which may stand for a fixed number of blocks.
-func isStride(v *ir.Value) bool {
-	n, ok := tileaa.SplatInt(v)
-	return ok && n > 1
-}
-
-// startsAtBlockID reports whether a scalar is the block's number, or a phi whose incoming values are that or constants added to it.
-func startsAtBlockID(v *ir.Value, left *int) bool {
-	if *left--; *left < 0 {
-		return false
-	}
-	if incoming, ok := ir.Incoming(v); ok {
-		return slices.ContainsFunc(incoming, func(x *ir.Value) bool { return startsAtBlockID(x, left) })
-	}
-	return ir.Is[tileaa.ProgramId](v.DefiningOp())
-}
-
 // IsGridStride reports whether a loop distributes its iterations over thread blocks: it starts at the block's number and steps by the
-// number of blocks, or by a constant for it.
+// number of blocks, or by what may be a number of blocks.
 func IsGridStride(loop *ir.Op) bool {
 	f, ok := ir.As[tileaa.For](loop)
-	if !ok {
+	return ok && isStride(f.Step()) && countsFromBlockID(f.Lower())
+}
+
+// isStride reports whether a scalar may be a number of blocks: it is no constant below 2.
+func isStride(v *ir.Value) bool {
+	n, known := tileaa.SplatInt(v)
+	return !known || n > 1
+}
+
+// countsFromBlockID reports whether a scalar is the block's number plus any number of strides: so it is if all incoming values of a phi are,
+// given that it is itself.
+func countsFromBlockID(v *ir.Value) bool {
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value) bool
+	visit = func(v *ir.Value) bool {
+		if seen[v] {
+			return true
+		}
+		if seen[v] = true; len(seen) > maxScalarUses {
+			return false
+		}
+		if incoming, ok := ir.Incoming(v); ok {
+			return !slices.ContainsFunc(incoming, func(x *ir.Value) bool { return !visit(x) })
+		}
+		op := v.DefiningOp()
+		if op == nil {
+			return false
+		}
+		switch op.Code() {
+		case tileaa.OpProgramId:
+			return true
+		case tileaa.OpAssume, tileaa.OpExti, tileaa.OpTrunci:
+			return visit(op.Operand(0))
+		case tileaa.OpAddi:
+			return isStride(op.Operand(1)) && visit(op.Operand(0))
+		}
 		return false
 	}
-	step, known := tileaa.SplatInt(f.Step())
-	return !(known && step <= 1) && tileaa.DependsOnProgramID(f.Lower())
+	return visit(v)
 }

@@ -83,13 +83,14 @@ func (v *View) coordinates(element int) ([]int, bool) {
 }
 
 // Compare holds two contents of a buffer against each other, element by
-// element: |got - want| <= atol + rtol*|want| after decoding to f64. NaN equals
-// NaN, infinities must match, signed zeros are equal. With both tolerances zero
-// integers are compared exactly. It returns nil when all elements agree.
+// element: |got - want| <= atol + rtol*|want| after decoding to f64, where
+// infinities must match and signed zeros are equal. With both tolerances zero
+// bits must match. NaN equals NaN either way: which NaN comes out is open.
+// It returns nil when all elements agree.
 func Compare(b *Buffer, got, want []byte, rtol, atol float64) error {
 	rule := fmt.Sprintf("within atol %g + rtol %g * |want|", atol, rtol)
 	if rtol == 0 && atol == 0 {
-		rule = "equal values"
+		rule = "equal bits"
 	}
 	return compare(b, got, want, rtol, atol, rule, func(got, want uint64) bool {
 		return got == want || b.DType.close(got, want, rtol, atol)
@@ -126,13 +127,12 @@ func compare(b *Buffer, got, want []byte, rtol, atol float64, rule string, same 
 
 // close is the rule of Compare for bits that differ.
 func (d *DType) close(got, want uint64, rtol, atol float64) bool {
-	if d.Format == nil && rtol == 0 && atol == 0 {
-		return false
-	}
 	g, w := d.value(got), d.value(want)
 	switch {
 	case math.IsNaN(g) || math.IsNaN(w):
 		return math.IsNaN(g) && math.IsNaN(w)
+	case rtol == 0 && atol == 0:
+		return false
 	case math.IsInf(g, 0) || math.IsInf(w, 0):
 		return g == w
 	}

@@ -17,6 +17,8 @@
 //	zero:BYTES
 //	gap:BYTES       bytes that do not exist: arrays may be bigger than any memory (in multiples of 256, and after as many)
 //
+// What is there afterwards must have the expected bits, but for NaN: any NaN is as good as another.
+//
 // Expected values come from arithmetic by hand or from another implementation, never from our interpreter or compiler.
 package regress
 

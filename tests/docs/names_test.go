@@ -135,3 +135,18 @@ func TestCommitsInDocuments(t *testing.T) {
 		t.Error("no page follows a commit")
 	}
 }
+
+// TestPackageIsInstalledFromAFile: no document has pip take tileiras from an index, where it is not published.
+func TestPackageIsInstalledFromAFile(t *testing.T) {
+	byName := regexp.MustCompile(`pip install[^\n]*\stileiras\b[^\n]*`)
+	docs, _ := filepath.Glob("../../docs/*.md")
+	for _, doc := range append(docs, "../../README.md", "../../python/README.md") {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line := byName.Find(text); line != nil {
+			t.Errorf("%s: %s", doc, line)
+		}
+	}
+}

@@ -1,21 +1,24 @@
 /* A stand-in for NVIDIA's driver: the functions of the driver API that frontends of Tile IR call, on top of tileiras_load and
- * tileiras_launch. Types and numbers are those of the CUDA Driver API reference. Launches are begun, not waited for; a synchronization waits. */
+ * tileiras_launch. Types and numbers are those of the CUDA Driver API reference. Launches are begun, not waited for; a synchronization waits, and so
+ * does all that reads, writes or frees memory. One launch runs at a time, whatever thread or stream it is of. */
 #include "tileiras.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef int CUresult;
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801 };
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801 };
 
 /* Go's part: driver.go. */
 tileiras_handle tileirasDriverLoad(void *image);
 int tileirasDriverHas(tileiras_handle program, char *kernel);
+int tileirasDriverEnd(tileiras_handle launch, int wait);
 void tileirasDriverCapability(int *major, int *minor);
 
-/* A kernel of a library; it is never freed, because launches may still name it. */
+/* A kernel of a library, until that is unloaded. */
 struct kernel {
     tileiras_handle program;
     char *name;
@@ -28,7 +31,14 @@ struct allocation {
     struct allocation *next;
 };
 
+/* A launch that some thread has begun. It is listed until it has ended well or been freed. */
+struct begun {
+    tileiras_handle launch;
+    struct begun *next;
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct begun *launches; /* the newest first: their handles fall */
 static struct kernel *kernels;
 static struct allocation *allocations;
 static uint64_t streams = 16; /* ids of streams; small ones are the default streams */
@@ -49,24 +59,59 @@ tileiras_handle tileiras_driver_launched(void) {
     return h;
 }
 
-/* wait_for_launched waits for the launch that this thread began last, which tileiras_driver_launched still gives out. */
-static CUresult wait_for_launched(void) {
-    return !launched || tileiras_status(launched) == TILEIRAS_OK ? SUCCESS : LAUNCH_FAILED;
+/* What tileirasDriverEnd says of a launch. */
+enum { RUNS, ENDED, FAILED, FREED };
+
+/* unlist forgets the launches that have ended well or been freed; the lock is held. It says whether one of the others runs. */
+static int unlist(void) {
+    int run = 0;
+    for (struct begun **p = &launches; *p;) {
+        struct begun *l = *p;
+        int end = tileirasDriverEnd(l->launch, 0);
+        run |= end == RUNS;
+        if (end == RUNS || end == FAILED) {
+            p = &l->next;
+        } else {
+            *p = l->next;
+            free(l);
+        }
+    }
+    return run;
 }
 
-/* forget_launched waits for it and frees it: nobody has asked for it. */
-static CUresult forget_launched(void) {
-    CUresult status = wait_for_launched();
-    if (status != SUCCESS) fprintf(stderr, "tileiras: %s\n", tileiras_error(launched));
-    if (launched) tileiras_free(tileiras_driver_launched());
+/* wait_for_launches waits for every launch that has begun, of whatever thread, and says whether one of those that nobody has freed yet failed. */
+static CUresult wait_for_launches(void) {
+    CUresult status = SUCCESS;
+    pthread_mutex_lock(&lock);
+    tileiras_handle next = launches ? launches->launch : 0;
+    while (next) {
+        tileiras_handle l = next;
+        pthread_mutex_unlock(&lock);
+        if (tileirasDriverEnd(l, 1) == FAILED) status = LAUNCH_FAILED;
+        pthread_mutex_lock(&lock);
+        next = 0;
+        for (struct begun *b = launches; b && !next; b = b->next)
+            if (b->launch < l) next = b->launch;
+    }
+    unlist();
+    pthread_mutex_unlock(&lock);
     return status;
+}
+
+/* forget_launched waits for the launch that this thread began last, which tileiras_driver_launched still gives out, and frees it: nobody has asked
+ * for it. */
+static CUresult forget_launched(void) {
+    int failed = launched && tileirasDriverEnd(launched, 1) == FAILED;
+    if (failed) fprintf(stderr, "tileiras: %s\n", tileiras_error(launched));
+    if (launched) tileiras_free(tileiras_driver_launched());
+    return failed ? LAUNCH_FAILED : SUCCESS;
 }
 
 static CUresult unsupported(void) { return NOT_SUPPORTED; }
 static CUresult nothing(void) { return SUCCESS; }
-static CUresult synchronize(void) { return wait_for_launched(); }
+static CUresult synchronize(void) { return wait_for_launches(); }
 static CUresult quietly(void) { /* events say nothing of the launch before them */
-    wait_for_launched();
+    wait_for_launches();
     return SUCCESS;
 }
 
@@ -153,9 +198,30 @@ static CUresult stream_capturing(uint64_t stream, int *status) {
     *status = 0;
     return SUCCESS;
 }
-static CUresult event_create(void **event, unsigned flags) { return context_get(event); }
-static CUresult event_elapsed(float *ms, void *from, void *to) {
-    *ms = 0;
+
+/* An event: when it was recorded, of the clock of this machine. */
+struct event {
+    struct timespec at;
+    int recorded;
+};
+
+static CUresult event_create(struct event **event, unsigned flags) {
+    *event = calloc(1, sizeof **event);
+    return *event ? SUCCESS : OUT_OF_MEMORY;
+}
+static CUresult event_destroy(struct event *event) {
+    free(event);
+    return SUCCESS;
+}
+static CUresult event_record(struct event *event, uint64_t stream) {
+    wait_for_launches();
+    clock_gettime(CLOCK_MONOTONIC, &event->at);
+    event->recorded = 1;
+    return SUCCESS;
+}
+static CUresult event_elapsed(float *ms, const struct event *from, const struct event *to) {
+    if (!from->recorded || !to->recorded) return INVALID_HANDLE;
+    *ms = (to->at.tv_sec - from->at.tv_sec) * 1e3 + (to->at.tv_nsec - from->at.tv_nsec) / 1e6;
     return SUCCESS;
 }
 
@@ -176,21 +242,20 @@ static CUresult memory_allocate(void **pointer, size_t size) {
 }
 
 static CUresult memory_free(void *pointer) {
-    CUresult status = pointer ? INVALID_VALUE : SUCCESS;
-    wait_for_launched();
+    struct allocation *found = NULL;
     pthread_mutex_lock(&lock);
-    for (struct allocation **p = &allocations; *p; p = &(*p)->next) {
+    for (struct allocation **p = &allocations; *p && !found; p = found ? p : &(*p)->next) {
         if ((*p)->data == pointer) {
-            struct allocation *a = *p;
-            *p = a->next;
-            free(a->data);
-            free(a);
-            status = SUCCESS;
-            break;
+            found = *p;
+            *p = found->next;
         }
     }
     pthread_mutex_unlock(&lock);
-    return status;
+    if (!found) return pointer ? INVALID_VALUE : SUCCESS;
+    wait_for_launches(); /* a launch that begins from now on knows nothing of it */
+    free(found->data);
+    free(found);
+    return SUCCESS;
 }
 
 static CUresult memory_allocate_host(void **pointer, size_t size) {
@@ -199,23 +264,36 @@ static CUresult memory_allocate_host(void **pointer, size_t size) {
 }
 
 static CUresult memory_free_host(void *pointer) {
+    wait_for_launches();
     free(pointer);
     return SUCCESS;
 }
 
-static CUresult copy_to_device(void *to, const void *from, size_t size, uint64_t stream) {
-    wait_for_launched();
-    memcpy(to, from, size);
+/* Copies and fills, of a stream or not: memory is memory of the process, whoever calls it his. */
+static CUresult copy(void *to, const void *from, size_t size) {
+    wait_for_launches();
+    memmove(to, from, size);
+    return SUCCESS;
+}
+static CUresult fill_bytes(void *to, unsigned char value, size_t n) {
+    wait_for_launches();
+    memset(to, value, n);
+    return SUCCESS;
+}
+static CUresult fill_words(uint32_t *to, uint32_t value, size_t n) {
+    wait_for_launches();
+    for (size_t i = 0; i < n; i++) to[i] = value;
     return SUCCESS;
 }
 
-static CUresult library_load(tileiras_handle *library, void *image, void *a, void *b, unsigned n, void *c, void *d, unsigned m) {
+/* A module is a library: what lies behind the image in the parameters of cuLibraryLoadData are options, of which none means anything here. */
+static CUresult library_load(tileiras_handle *library, void *image) {
     *library = tileirasDriverLoad(image);
     return *library ? SUCCESS : INVALID_IMAGE;
 }
 
 static CUresult library_unload(tileiras_handle library) {
-    wait_for_launched();
+    wait_for_launches();
     tileiras_free(library);
     pthread_mutex_lock(&lock);
     for (struct kernel **p = &kernels; *p;) {
@@ -284,36 +362,44 @@ static tileiras_region *process_memory(size_t *regions) {
     return all;
 }
 
-/* launch_anywhere launches a kernel of which nobody has said what memory it may touch, and waits for its end. */
-static CUresult launch_anywhere(struct kernel *k, const uint32_t grid[3], void **params) {
-    size_t n;
-    tileiras_region *all = process_memory(&n);
-    if (!all) return NOT_SUPPORTED;
-    launched = tileiras_launch(k->program, k->name, grid, (tileiras_params)params, all, n);
-    free(all);
-    return forget_launched();
-}
-
-/* launch begins a launch on the memory of this thread and all that the driver API has allocated. */
-static CUresult launch(struct kernel *k, const uint32_t grid[3], void **params) {
-    forget_launched();
-    if (!own) return launch_anywhere(k, grid, params);
-    pthread_mutex_lock(&lock);
+/* own_memory gives the memory of this thread and all that the driver API has allocated; the lock is held. NULL where there is no room for it. */
+static tileiras_region *own_memory(size_t *regions) {
     size_t n = owned;
     for (struct allocation *a = allocations; a; a = a->next) n++;
     tileiras_region *all = malloc((n + 1) * sizeof *all);
-    if (!all) {
-        pthread_mutex_unlock(&lock);
-        return OUT_OF_MEMORY;
-    }
+    if (!all) return NULL;
     if (owned) memcpy(all, own, owned * sizeof *all);
     n = owned;
     for (struct allocation *a = allocations; a; a = a->next)
         all[n++] = (tileiras_region){"memory of the driver", (uint64_t)(uintptr_t)a->data, a->data, a->size, 0};
+    *regions = n;
+    return all;
+}
+
+/* launch begins a launch when all others have ended. One of which nobody has said what memory it may touch ends before it returns. */
+static CUresult launch(struct kernel *k, const uint32_t grid[3], void **params) {
+    forget_launched();
+    struct begun *b = malloc(sizeof *b);
+    if (!b) return OUT_OF_MEMORY;
+    for (;;) {
+        wait_for_launches();
+        pthread_mutex_lock(&lock);
+        if (!unlist()) break;
+        pthread_mutex_unlock(&lock);
+    }
+    size_t n;
+    tileiras_region *all = own ? own_memory(&n) : process_memory(&n);
+    if (!all) {
+        pthread_mutex_unlock(&lock);
+        free(b);
+        return own ? OUT_OF_MEMORY : NOT_SUPPORTED;
+    }
+    launched = b->launch = tileiras_launch(k->program, k->name, grid, (tileiras_params)params, all, n);
+    b->next = launches;
+    launches = b;
     pthread_mutex_unlock(&lock);
-    launched = tileiras_launch(k->program, k->name, grid, (tileiras_params)params, all, n);
     free(all);
-    return SUCCESS;
+    return own ? SUCCESS : forget_launched();
 }
 
 struct launch_config { /* CUlaunchConfig */
@@ -344,13 +430,17 @@ static const struct {
     {"cuDevicePrimaryCtxRetain", primary_retain}, {"cuCtxGetCurrent", context_get}, {"cuCtxSetCurrent", nothing}, {"cuCtxPushCurrent", nothing},
     {"cuCtxPopCurrent", context_get}, {"cuCtxGetDevice", context_device}, {"cuCtxGetId", context_id}, {"cuCtxSynchronize", synchronize},
     {"cuLibraryLoadData", library_load}, {"cuLibraryUnload", library_unload}, {"cuLibraryGetKernel", library_kernel},
+    {"cuModuleLoadData", library_load}, {"cuModuleLoadDataEx", library_load}, {"cuModuleUnload", library_unload}, {"cuModuleGetFunction", library_kernel},
     {"cuKernelGetFunction", kernel_function}, {"cuKernelGetAttribute", kernel_attribute}, {"cuKernelSetAttribute", nothing},
-    {"cuLaunchKernel", launch_kernel}, {"cuLaunchKernelEx", launch_ex},
+    {"cuFuncSetAttribute", nothing}, {"cuLaunchKernel", launch_kernel}, {"cuLaunchKernelEx", launch_ex},
     {"cuMemAlloc", memory_allocate}, {"cuMemFree", memory_free}, {"cuMemAllocHost", memory_allocate_host}, {"cuMemFreeHost", memory_free_host},
-    {"cuMemcpyHtoDAsync", copy_to_device}, {"cuPointerGetAttribute", pointer_attribute},
+    {"cuMemcpy", copy}, {"cuMemcpyAsync", copy}, {"cuMemcpyHtoD", copy}, {"cuMemcpyHtoDAsync", copy}, {"cuMemcpyDtoH", copy}, {"cuMemcpyDtoHAsync", copy},
+    {"cuMemcpyDtoD", copy}, {"cuMemcpyDtoDAsync", copy}, {"cuMemsetD8", fill_bytes}, {"cuMemsetD8Async", fill_bytes}, {"cuMemsetD32", fill_words},
+    {"cuMemsetD32Async", fill_words}, {"cuPointerGetAttribute", pointer_attribute},
     {"cuStreamCreate", stream_create}, {"cuStreamDestroy", quietly}, {"cuStreamGetCtx", context_of}, {"cuStreamGetId", stream_id},
-    {"cuStreamIsCapturing", stream_capturing}, {"cuStreamSynchronize", synchronize}, {"cuStreamWaitEvent", quietly},
-    {"cuEventCreate", event_create}, {"cuEventDestroy", nothing}, {"cuEventRecord", quietly}, {"cuEventQuery", quietly},
+    {"cuStreamIsCapturing", stream_capturing}, {"cuStreamQuery", synchronize}, {"cuStreamSynchronize", synchronize}, {"cuStreamWaitEvent", quietly},
+    {"cuEventCreate", event_create}, {"cuEventDestroy", event_destroy}, {"cuEventRecord", event_record}, {"cuEventQuery", quietly},
+    {"cuEventSynchronize", quietly},
     {"cuEventElapsedTime", event_elapsed},
 };
 

@@ -161,6 +161,37 @@ func tileirasDriverHas(h C.tileiras_handle, name *C.char) C.int {
 	return 1
 }
 
+// What tileirasDriverEnd says of a launch, as driver.c has it.
+const (
+	runs = iota
+	endedWell
+	endedBadly
+	freed
+)
+
+//export tileirasDriverEnd
+func tileirasDriverEnd(h C.tileiras_handle, wait C.int) C.int {
+	r, ok := object[*running](h)
+	if !ok {
+		return freed
+	}
+	if wait != 0 {
+		<-r.ended
+	}
+	select {
+	case <-r.ended:
+	default:
+		return runs
+	}
+	if _, ok := object[*running](h); !ok { // whoever freed it has been told
+		return freed
+	}
+	if r.code != C.TILEIRAS_OK {
+		return endedBadly
+	}
+	return endedWell
+}
+
 //export tileirasDriverCapability
 func tileirasDriverCapability(major, minor *C.int) {
 	n := 80

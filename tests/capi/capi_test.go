@@ -85,7 +85,7 @@ func TestLibrary(t *testing.T) {
 		if got != string(want.Output) || !strings.HasPrefix(launch, want.Kernels[0].Name+" [32, 1, 1]") {
 			t.Errorf("the example gives %d bytes and %q, the Go library %d", len(got), launch, len(want.Output))
 		}
-		for _, program := range []string{"testdata/misuse.py", "testdata/launch.py"} {
+		for _, program := range []string{"testdata/misuse.py", "testdata/launch.py", "testdata/driver.py"} {
 			if out, _ := run(t, exec.Command(python, program, library)); out != "ok\n" {
 				t.Errorf("%s: %s", program, out)
 			}

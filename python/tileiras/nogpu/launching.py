@@ -20,6 +20,10 @@ CANCEL_MS = 100     # how long a canceled launch is waited for
 _parameter_names: "weakref.WeakKeyDictionary[Any, tuple[str, ...]]" = weakref.WeakKeyDictionary()
 _thread = threading.local()
 
+# Whose turn it is to launch: the stand-in runs one launch at a time, and a thread that waited for another there would keep the interpreter of Python,
+# and with it the signals that may end what it waits for.
+_turn = threading.RLock()
+
 # Launches that were canceled and have not ended yet, with the memory that they may still write to.
 _canceled: list[tuple[int, Any]] = []
 
@@ -45,23 +49,28 @@ def function_name(kernel: Any, attribute: str) -> str:
 
 
 def reap_canceled() -> None:
-    """Frees canceled launches that have ended."""
-    for entry in list(_canceled):
-        if library().c.tileiras_wait(entry[0], 0) == 1:
-            library().free(entry[0])
-            _canceled.remove(entry)
+    """Waits until canceled launches have ended, and frees them."""
+    while _canceled:
+        while library().c.tileiras_wait(_canceled[-1][0], POLL_MS) == 0:
+            pass
+        library().free(_canceled.pop()[0])
 
 
 def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[Any], limit: float | None = None) -> dict[str, Any]:
     """Calls what begins a launch of a kernel on arguments, waits for its end, and gives its counters. A fault is raised as a KernelFault; a launch
     that takes more than limit seconds is canceled, with a TimeoutError."""
-    if _canceled:
-        reap_canceled()
     values = arrays.wrap_numpy(tuple(values)) if isinstance(values, (tuple, list)) else values
     found = arrays.array_arguments(parameter_names(kernel), values) if isinstance(values, tuple) else []
     for a in found:
         if any(stride < 0 for stride in a.strides):
             raise ValueError(f"{a.name} has strides {a.strides}: cuTile takes no array with a negative one")
+    with _turn:
+        reap_canceled()
+        return _run(call, kernel, values, found, limit)
+
+
+def _run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Any, found: list[arrays.Array], limit: float | None) -> dict[str, Any]:
+    """Does that, of arguments among which are arrays, in its turn."""
     memory = arrays.disjoint_regions(found)
     table = _library.regions(memory)
     lib = library()

@@ -230,6 +230,18 @@ table = (ctypes.c_void_p * 4)(*(ctypes.addressof(v) for v in values))
 assert driver(b"cuLaunchKernel", kernel, 1, 1, 1, 1, 1, 1, 0, None, table, None) == 0
 assert list(x) == [0, 0, 0, 5, 0, 0, 0, 0], x
 
+# Threads launch in turn: the one that waits for its turn does not keep Ctrl-C from the kernel that hangs.
+word, turns = np.zeros(1, np.int32), []
+waiting = threading.Thread(target=lambda: (ct.launch(0, (1,), spin, (np.ones(1, np.int32),)), turns.append("other")))
+threading.Timer(0.2, waiting.start).start()
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    ct.launch(0, (1,), spin, (word,))
+except KeyboardInterrupt:
+    turns.append("this")
+waiting.join()
+assert turns == ["this", "other"], turns
+
 # Many launches of a small kernel keep no memory.
 y = np.zeros(16, np.float32)
 one = [np.ones(16, np.float32)]

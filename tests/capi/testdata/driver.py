@@ -1,0 +1,131 @@
+"""The stand-in for NVIDIA's driver, from several threads: what waits for a launch waits for that of another thread too."""
+import ctypes
+import sys
+import threading
+import time
+
+lib = ctypes.CDLL(sys.argv[1])
+H = ctypes.c_uint64
+for name, result, *parameters in (
+    ("options_new", H), ("set", ctypes.c_int, H, ctypes.c_char_p, ctypes.c_char_p), ("driver", ctypes.c_void_p, H),
+    ("image", H, ctypes.c_char_p, ctypes.c_size_t, H), ("output", ctypes.c_void_p, H, ctypes.c_void_p), ("wait", ctypes.c_int, H, ctypes.c_int),
+    ("driver_memory", None, ctypes.c_void_p, ctypes.c_size_t), ("driver_launched", H), ("status", ctypes.c_int, H), ("error", ctypes.c_char_p, H),
+    ("free", ctypes.c_int, H),
+):
+    f = getattr(lib, "tileiras_" + name)
+    f.restype, f.argtypes = result, parameters
+    globals()[name] = f
+FAILED, INVALID_HANDLE, NOT_SUPPORTED = 719, 400, 801
+
+
+def check(what, ok):
+    if not ok:
+        print("wrong:", what)
+
+
+options = options_new()
+check("options", [set(options, n, v) for n, v in ((b"engine", b"interp"), (b"gpu", b"sm_80"))] == [0, 0])
+lookup = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p)(driver(options))
+
+
+def cu(function, *arguments):
+    """Calls a function of the driver; arguments are pointers or 64-bit numbers."""
+    address = ctypes.c_void_p()
+    check(function, lookup(function.encode(), ctypes.addressof(address), 13000, 0, None) == 0)
+    pass_as = [a if isinstance(a, ctypes._SimpleCData) else ctypes.c_void_p(a) for a in arguments]
+    return ctypes.CFUNCTYPE(ctypes.c_int)(address.value)(*pass_as)
+
+
+# Waits until p[0] is not 0 and stores 7 at p[at].
+SOURCE = b"""cuda_tile.module @m { entry @spin(%p: tile<ptr<i32>>, %at: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  loop {
+    %w, %tw = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
+    %go = cmpi not_equal %w, %zero, signed : tile<i32> -> tile<i1>
+    if %go { break }
+    continue
+  }
+  %seven = constant <i32: 7> : tile<i32>
+  %q = offset %p, %at : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %t = store_ptr_tko weak %q, %seven : tile<ptr<i32>>, tile<i32> -> token
+  return
+} }"""
+made = image(SOURCE, len(SOURCE), options)
+check(error(made), status(made) == 0)
+
+
+def load(function="cuModuleLoadData"):
+    module = H()
+    check(function, cu(function, ctypes.addressof(module), output(made, None)) == 0)
+    return module
+
+
+module, kernel, host = load(), ctypes.c_void_p(), (ctypes.c_int32 * 4)()
+check("a kernel", cu("cuModuleGetFunction", ctypes.addressof(kernel), module, ctypes.c_char_p(b"spin")) == 0)
+check("no kernel", cu("cuModuleGetFunction", ctypes.addressof(kernel), module, ctypes.c_char_p(b"turn")) == 500)
+
+
+def allocate():
+    memory = ctypes.c_void_p()
+    check("memory", cu("cuMemAlloc", ctypes.addressof(memory), ctypes.c_size_t(16)) == 0)
+    return memory.value
+
+
+def begin(memory, at=1):
+    """Begins a launch on what the driver has allocated."""
+    driver_memory(ctypes.addressof(host), 0)
+    values = [ctypes.c_uint64(memory), ctypes.c_int32(at)]
+    params = (ctypes.c_void_p * 2)(*(ctypes.addressof(v) for v in values))
+    one, none = ctypes.c_uint32(1), ctypes.c_uint32(0)
+    return cu("cuLaunchKernel", kernel, one, one, one, one, one, one, none, None, ctypes.addressof(params), None)
+
+
+events = [ctypes.c_void_p() for _ in range(3)]
+for e in events:
+    check("an event", cu("cuEventCreate", ctypes.addressof(e), 0) == 0)
+library = load("cuLibraryLoadData")
+for what in (
+    lambda p, more: cu("cuStreamSynchronize", None), lambda p, more: cu("cuCtxSynchronize"), lambda p, more: cu("cuEventRecord", events[0], None),
+    lambda p, more: cu("cuMemFree", more), lambda p, more: cu("cuMemcpyHtoDAsync", more, ctypes.addressof(host), ctypes.c_size_t(16), None),
+    lambda p, more: cu("cuMemcpyDtoH", ctypes.addressof(host), p, ctypes.c_size_t(16)),
+    lambda p, more: cu("cuMemcpyDtoD", more, p, ctypes.c_size_t(16)), lambda p, more: cu("cuMemsetD32", p, ctypes.c_uint32(7), ctypes.c_size_t(4)),
+    lambda p, more: cu("cuLibraryUnload", library), lambda p, more: begin(p, 2),
+):
+    p, more, answers = allocate(), allocate(), []
+    words = (ctypes.c_int32 * 4).from_address(p)
+    check("a launch", begin(p) == 0)
+    other = threading.Thread(target=lambda: (answers.append(what(p, more)), answers.append(words[1])))
+    other.start()
+    other.join(0.05)
+    line = what.__code__.co_firstlineno
+    check((line, "returns while the kernel of another thread runs"), other.is_alive())
+    words[0] = 1
+    other.join()
+    check((line, answers), answers == [0, 7])
+    h = driver_launched()
+    check((line, error(h)), wait(h, 0) == 1 and status(h) == 0)
+    free(h)
+check("a copy", cu("cuCtxSynchronize") == 0 and cu("cuMemcpyDtoH", ctypes.addressof(host), p, ctypes.c_size_t(16)) == 0 and list(host) == [1, 7, 7, 0])
+check("a fill", cu("cuMemsetD8", p, ctypes.c_uint32(1), ctypes.c_size_t(4)) == 0 and words[0] == 0x01010101 and words[1] == 7)
+
+# A launch that failed is heard of by every thread that waits, until somebody has taken and freed it.
+check("a launch out of bounds", begin(p, 1 << 20) == 0)
+answers = []
+for _ in range(2):
+    other = threading.Thread(target=lambda: answers.append(cu("cuStreamSynchronize", None)))
+    other.start()
+    other.join()
+check(answers, answers == [FAILED, FAILED])
+h = driver_launched()
+check("the fault", status(h) == 6)
+free(h)
+check("nothing is left of it", cu("cuStreamSynchronize", None) == 0)
+
+ms = ctypes.c_float()
+cu("cuEventRecord", events[0], None)
+time.sleep(0.02)
+cu("cuEventRecord", events[1], None)
+check("the time between events", cu("cuEventElapsedTime", ctypes.addressof(ms), events[0], events[1]) == 0 and 20 <= ms.value < 60000)
+check("an event that was not recorded", cu("cuEventElapsedTime", ctypes.addressof(ms), events[0], events[2]) == INVALID_HANDLE)
+check("what there is not", cu("cuGraphCreate", None, 0) == NOT_SUPPORTED)
+print("ok")

@@ -17,7 +17,7 @@ import (
 var laws = map[string][]string{
 	".":                     {"internal/driver", "internal/cache/remote", "internal/remark", "ir"},
 	"cmd/tileiras":          {"internal/driver"},
-	"cmd/libtileiras":       {".", "internal/driver", "runtime/executor"},
+	"cmd/libtileiras":       {".", "internal/driver", "runtime/executor", "codegen/target"},
 	"cmd/tile-opt":          {"internal/driver", "github.com/llir/llvm"},
 	"cmd/tile-translate":    {"internal/driver"},
 	"cmd/tileirdisasm":      {"internal/driver"},

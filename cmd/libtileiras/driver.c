@@ -16,7 +16,7 @@ enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, I
 tileiras_handle tileirasDriverLoad(void *image);
 int tileirasDriverHas(tileiras_handle program, char *kernel);
 int tileirasDriverEnd(tileiras_handle launch, int wait);
-void tileirasDriverCapability(int *major, int *minor);
+int tileirasDriverAttribute(int attribute);
 
 /* A kernel of a library, until that is unloaded. */
 struct kernel {
@@ -143,23 +143,8 @@ static CUresult device_get(int *device, int ordinal) {
     return ordinal == 0 ? SUCCESS : INVALID_VALUE;
 }
 
-/* The attributes (CUdevice_attribute) that frontends ask for. */
 static CUresult device_attribute(int *value, int attribute, int device) {
-    int major, minor;
-    tileirasDriverCapability(&major, &minor);
-    switch (attribute) {
-    case 1: *value = 1024; break;                            /* MAX_THREADS_PER_BLOCK */
-    case 5: *value = 2147483647; break;                      /* MAX_GRID_DIM_X */
-    case 6: case 7: *value = 65535; break;                   /* MAX_GRID_DIM_Y, Z */
-    case 8: *value = 49152; break;                           /* MAX_SHARED_MEMORY_PER_BLOCK */
-    case 10: *value = 32; break;                             /* WARP_SIZE */
-    case 16: *value = 8; break;                              /* MULTIPROCESSOR_COUNT */
-    case 38: *value = 1 << 20; break;                        /* L2_CACHE_SIZE */
-    case 75: *value = major; break;                          /* COMPUTE_CAPABILITY_MAJOR */
-    case 76: *value = minor; break;                          /* COMPUTE_CAPABILITY_MINOR */
-    case 97: *value = 232448; break;                         /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
-    default: *value = 0;
-    }
+    *value = tileirasDriverAttribute(attribute);
     return SUCCESS;
 }
 

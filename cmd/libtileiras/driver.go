@@ -11,16 +11,24 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"tileiras/codegen/target"
+	"tileiras/internal/driver"
 )
 
-// standIn has the options that the stand-in for NVIDIA's driver was asked for with.
-var standIn atomic.Pointer[options]
+// device is the one device of the stand-in for NVIDIA's driver, with the options that it was asked for with.
+type device struct {
+	gpu     *target.Target
+	options *options
+}
+
+var standIn atomic.Pointer[device]
 
 //export tileiras_driver
 func tileiras_driver(o C.tileiras_handle) unsafe.Pointer {
@@ -28,7 +36,11 @@ func tileiras_driver(o C.tileiras_handle) unsafe.Pointer {
 	if have, ok := object[*options](o); ok {
 		opts = have.copy()
 	}
-	standIn.Store(opts)
+	gpu, err := (&driver.Options{GPU: opts.o.GPU}).Named(context.Background())
+	if err != nil {
+		return nil
+	}
+	standIn.Store(&device{gpu, opts})
 	return C.tileiras_proc_address()
 }
 
@@ -76,15 +88,15 @@ func tileiras_image(source C.tileiras_data, size C.size_t, o C.tileiras_handle) 
 
 // loadImage loads what an image holds; nil when it is none.
 func loadImage(image []byte) *program {
-	opts := standIn.Load()
-	if opts == nil || len(image) < 32 {
+	dev := standIn.Load()
+	if dev == nil || len(image) < 32 {
 		return nil
 	}
 	n := binary.LittleEndian.Uint64(image[24:])
 	if n > uint64(len(image)-32) {
 		return nil
 	}
-	opts = opts.copy()
+	opts := dev.options.copy()
 	for line := range strings.Lines(string(image[32 : 32+n])) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		opts.set(name, value)
@@ -192,13 +204,41 @@ func tileirasDriverEnd(h C.tileiras_handle, wait C.int) C.int {
 	return endedWell
 }
 
-//export tileirasDriverCapability
-func tileirasDriverCapability(major, minor *C.int) {
-	n := 80
-	if o := standIn.Load(); o != nil {
-		if k, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(o.o.GPU, "sm_"), "af")); err == nil {
-			n = k
-		}
+// The stand-in's multiprocessors: few, so that persistent kernels, which launch as many blocks, do not take for ever.
+const multiprocessors = 8
+
+//export tileirasDriverAttribute
+func tileirasDriverAttribute(attribute C.int) C.int {
+	g := standIn.Load().gpu
+	switch attribute { // CUdevice_attribute
+	case 1: // MAX_THREADS_PER_BLOCK
+		return C.int(g.ThreadsPerBlock)
+	case 5: // MAX_GRID_DIM_X
+		return math.MaxInt32
+	case 6, 7: // MAX_GRID_DIM_Y, Z
+		return math.MaxUint16
+	case 8: // MAX_SHARED_MEMORY_PER_BLOCK
+		return C.int(g.SharedStatic)
+	case 10: // WARP_SIZE
+		return 32
+	case 16: // MULTIPROCESSOR_COUNT
+		return multiprocessors
+	case 38: // L2_CACHE_SIZE
+		return C.int(multiprocessors * g.L2)
+	case 39: // MAX_THREADS_PER_MULTIPROCESSOR
+		return C.int(32 * g.WarpsPerSM)
+	case 75: // COMPUTE_CAPABILITY_MAJOR
+		return C.int(g.Number / 10)
+	case 76: // COMPUTE_CAPABILITY_MINOR
+		return C.int(g.Number % 10)
+	case 81: // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
+		return C.int(g.SharedPerSM)
+	case 82: // MAX_REGISTERS_PER_MULTIPROCESSOR
+		return C.int(g.Registers)
+	case 97: // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+		return C.int(g.SharedOptIn)
+	case 106: // MAX_BLOCKS_PER_MULTIPROCESSOR
+		return C.int(g.BlocksPerSM)
 	}
-	*major, *minor = C.int(n/10), C.int(n%10)
+	return 0
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 	"unsafe"
 
+	"tileiras/internal/driver"
 	"tileiras/runtime/executor"
 )
 
@@ -54,6 +55,9 @@ func load(ctx context.Context, source []byte, opts *options) *program {
 	p.guard(func() error {
 		run, err := opts.executor()
 		if err != nil {
+			return err
+		}
+		if _, err := (&driver.Options{GPU: run.GPU}).Named(ctx); err != nil {
 			return err
 		}
 		prog, err := executor.Load(ctx, source, run)

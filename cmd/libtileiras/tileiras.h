@@ -131,7 +131,8 @@ int64_t tileiras_progress(tileiras_handle launch, int64_t *blocks);
 
 /* A stand-in for NVIDIA's driver, for host programs that call its API: returns the address of a cuGetProcAddress whose functions load the images that
  * tileiras_image makes and launch their kernels here. There is one device, the GPU of the options, and one launch runs at a time: what begins another,
- * touches memory or synchronizes waits for it, whatever thread began it. docs/nogpu.md says what the stand-in cannot do. */
+ * touches memory or synchronizes waits for it, whatever thread began it. docs/nogpu.md says what the stand-in cannot do.
+ * NULL where the GPU of the options is none of those that there are: tileiras_load says so in words. */
 void *tileiras_driver(tileiras_handle options);
 
 /* What the stand-in takes for a cubin: Tile IR with the GPU and the optimization level of the options; all else it has from its own. It is the

@@ -27,7 +27,7 @@ func gpuValues() []Value {
 
 // target finds the GPU to compile for, with no more shared memory than a block may have.
 func (o *Options) target(ctx context.Context) (*target.Target, error) {
-	t, err := o.named(ctx)
+	t, err := o.Named(ctx)
 	if err != nil || o.MaxShared == 0 || o.MaxShared >= t.SharedOptIn {
 		return t, err
 	}
@@ -36,8 +36,8 @@ func (o *Options) target(ctx context.Context) (*target.Target, error) {
 	return &limited, nil
 }
 
-// named finds the GPU that is named. A cubin needs a name; everything before it is for DefaultGPU without one.
-func (o *Options) named(ctx context.Context) (*target.Target, error) {
+// Named finds the GPU that is named. A cubin needs a name; everything before it is for DefaultGPU without one. What is wrong with a name is a [Failure].
+func (o *Options) Named(ctx context.Context) (*target.Target, error) {
 	switch {
 	case o.GPU == "" && o.Emit == EmitCubin:
 		return nil, fail(ExitOptions, "a cubin is for one of these: %s", nameAGPU())

@@ -86,8 +86,21 @@ func TestRefusals(t *testing.T) {
 		t.Skip("skipped: there is no torch (pip install torch)")
 	}
 	path, _ := filepath.Abs("testdata/refusals.py")
-	if out, errs, code := e.run(t, nil, "-m", "tileiras.nogpu", "-q", path); code != 0 || out != "ok\n" {
-		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	for _, gpu := range []string{"sm_86", "sm_90"} {
+		if out, errs, code := e.run(t, []string{"TILEIRAS_GPU=" + gpu}, "-m", "tileiras.nogpu", "-q", path); code != 0 || out != "ok\n" {
+			t.Errorf("%s: exit code %d\n%s%s", gpu, code, out, errs)
+		}
+	}
+}
+
+// A GPU that there is not is a wrong setting, for the interpreter too.
+func TestGPUs(t *testing.T) {
+	e := newEnvironment(t)
+	for _, gpu := range []string{"sm_999", "sm_90a", "H100"} {
+		_, errs, code := e.run(t, nil, "-m", "tileiras.nogpu", "--gpu", gpu, "-m", "tileiras.samples.vector_add")
+		if code != 2 || !strings.Contains(errs, "error: TILEIRAS_GPU is '"+gpu+"'") || !strings.Contains(errs, "names are sm_75") {
+			t.Errorf("%s: exit code %d\n%s", gpu, code, errs)
+		}
 	}
 }
 

@@ -31,11 +31,11 @@ def enable(config: Config | None = None) -> Config:
     config = config or from_environment()
     if "cuda.tile" in sys.modules:
         raise RuntimeError("tileiras.nogpu must be enabled before cuda.tile is imported")
+    frontend.install(config)
     finder = hooks.install()
     if importlib.util.find_spec("cupy") is not None:
         finder.blocked["cupy"] = "cupy needs a GPU: without one, use numpy or torch arrays, which tileiras.nogpu runs kernels on"
     finder.patch_on_import("torch", lambda torch: torch_shim.patch(torch, config))
-    frontend.install(config)
     frontend.install_in_children(config)
     finder.patch_on_import("cuda.tile._compile", lambda module: frontend.patch_compiler(module, config))
     finder.patch_on_import("cuda.tile", lambda module: frontend.patch_launch(module, config))

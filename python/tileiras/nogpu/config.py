@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from typing import Mapping
 
 
@@ -24,7 +23,7 @@ CHOICES = {
 @dataclasses.dataclass(frozen=True)
 class Config:
     """How kernels run. Each field is an environment variable, TILEIRAS_ and its name in capitals."""
-    gpu: str = "sm_90"          # that programs see, and the emulator's code is for
+    gpu: str = "sm_90"          # that programs see, and the emulator's code is for; the library knows which there are
     engine: str = "interp"      # or "emu"
     checks: str = "all"         # "none", or some of races, undefined, alignment
     undefined: str = "error"    # or "zero": loads without padding from outside an array
@@ -34,19 +33,12 @@ class Config:
     roles: str = "auto"         # or "on", "off": warps of their own for copies, as of tileiras --roles
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"sm_\d+[af]?", self.gpu):
-            raise ConfigError(f"TILEIRAS_GPU is {self.gpu!r}: it must be a GPU such as sm_90")
         for name, choices in CHOICES.items():
             if (value := getattr(self, name)) not in choices:
                 raise ConfigError(f"TILEIRAS_{name.upper()} is {value!r}: it must be {', '.join(choices[:-1])} or {choices[-1]}")
         known = {"all", "none", "races", "undefined", "alignment"}
         if not set(self.checks.split(",")) <= known:
             raise ConfigError(f"TILEIRAS_CHECKS is {self.checks!r}: it must be all, none, or some of races, undefined, alignment with commas between")
-
-    @property
-    def capability(self) -> tuple[int, int]:
-        """The compute capability of the GPU: (9, 0) of sm_90."""
-        return divmod(int(re.sub(r"\D", "", self.gpu)), 10)
 
     def describe(self) -> str:
         engine = {"interp": "the interpreter", "emu": "the emulator"}[self.engine]

@@ -17,7 +17,7 @@ from typing import Any
 from tileiras import _library
 from tileiras._library import library
 from tileiras.nogpu import faults, launching, tuning
-from tileiras.nogpu.config import Config
+from tileiras.nogpu.config import Config, ConfigError
 
 
 class NotWithoutGPU(RuntimeError):
@@ -31,6 +31,9 @@ def install(config: Config) -> None:
     options = lib.options(gpu=config.gpu, engine=config.engine, checks=config.checks, undefined=config.undefined, equal_stores=1, workers=workers,
                           tma=int(config.tma == "on"), roles=config.roles)
     address = ctypes.c_void_p(lib.c.tileiras_driver(options))
+    if not address:
+        why = lib.error(lib.c.tileiras_load(b"", 0, options, 0)).splitlines()[-1].removeprefix("tileiras: ")
+        raise ConfigError(f"TILEIRAS_GPU is {config.gpu!r}: {why}")
     lib.free(options)
     # cuda.tile asks this module of its own for cuGetProcAddress, and that for all else.
     loader = types.ModuleType("cuda.tile._load_libcuda")
@@ -39,6 +42,16 @@ def install(config: Config) -> None:
     loader._cuGetProcAddress_v2 = ctypes.CFUNCTYPE(ctypes.c_int)(address.value or 0)  # type: ignore[attr-defined]
     sys.modules["cuda.tile._load_libcuda"] = loader
     _prepend("PATH", str(command("tileiras").parent))
+
+
+def device_attribute(attribute: int) -> int:
+    """What the driver says of its device: a number of CUdevice_attribute."""
+    lookup = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p)
+    function, value = ctypes.c_void_p(), ctypes.c_int()
+    address = sys.modules["cuda.tile._load_libcuda"].address.value  # type: ignore[attr-defined]
+    lookup(address)(b"cuDeviceGetAttribute", ctypes.addressof(function), 13000, 0, None)
+    ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)(function.value or 0)(ctypes.addressof(value), attribute, 0)
+    return value.value
 
 
 def install_in_children(config: Config) -> None:

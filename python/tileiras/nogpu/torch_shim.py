@@ -12,7 +12,13 @@ import types
 from typing import Any, Iterator
 
 from tileiras.nogpu.config import Config
-from tileiras.nogpu.frontend import NotWithoutGPU
+from tileiras.nogpu.frontend import NotWithoutGPU, device_attribute
+
+# The properties of a device that the driver knows, as numbers of CUdevice_attribute.
+ATTRIBUTES = {
+    "major": 75, "minor": 76, "multi_processor_count": 16, "warp_size": 10, "max_threads_per_multi_processor": 39, "regs_per_multiprocessor": 82,
+    "shared_memory_per_block": 8, "shared_memory_per_block_optin": 97, "shared_memory_per_multiprocessor": 81, "L2_cache_size": 38,
+}
 
 
 def patch(torch: types.ModuleType, config: Config) -> None:
@@ -220,11 +226,10 @@ def _refuse(what: str) -> Any:
 
 def _cuda(torch: Any, config: Config, cpu: Any) -> None:
     """torch.cuda: one device, the GPU of the settings."""
-    major, minor = config.capability
     properties = types.SimpleNamespace(
-        name=f"tileiras without a GPU ({config.gpu})", major=major, minor=minor, total_memory=16 << 30, multi_processor_count=8, L2_cache_size=1 << 20,
-        shared_memory_per_block=49152, shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, max_threads_per_multi_processor=2048,
-        warp_size=32, regs_per_multiprocessor=65536, is_integrated=0, is_multi_gpu_board=0, clock_rate=1000000, memory_clock_rate=1000000, memory_bus_width=4096)
+        name=f"tileiras without a GPU ({config.gpu})", total_memory=16 << 30, is_integrated=0, is_multi_gpu_board=0, clock_rate=1000000,
+        memory_clock_rate=1000000, memory_bus_width=4096, **{name: device_attribute(number) for name, number in ATTRIBUTES.items()})
+    major, minor = properties.major, properties.minor
 
     @contextlib.contextmanager
     def one_device(device: Any = None) -> Iterator[None]:

@@ -8,6 +8,7 @@ lib = ctypes.CDLL(sys.argv[1])
 H = ctypes.c_uint64
 for name, result, *parameters in (
     ("options_new", H), ("set", ctypes.c_int, H, ctypes.c_char_p, ctypes.c_char_p), ("driver", ctypes.c_void_p, H),
+    ("load", H, ctypes.c_char_p, ctypes.c_size_t, H, H),
     ("image", H, ctypes.c_char_p, ctypes.c_size_t, H), ("output", ctypes.c_void_p, H, ctypes.c_void_p), ("wait", ctypes.c_int, H, ctypes.c_int),
     ("driver_memory", None, ctypes.c_void_p, ctypes.c_size_t), ("driver_launched", H), ("status", ctypes.c_int, H), ("error", ctypes.c_char_p, H),
     ("free", ctypes.c_int, H),
@@ -24,7 +25,14 @@ def check(what, ok):
 
 
 options = options_new()
-check("options", [set(options, n, v) for n, v in ((b"engine", b"interp"), (b"gpu", b"sm_80"))] == [0, 0])
+check("the engine", set(options, b"engine", b"interp") == 0)
+
+# A GPU that there is not is refused by all that is asked for one; the attributes of one are those of NVIDIA's tables.
+for gpu in (b"sm_999", b"sm_90a", b"H100"):
+    check(gpu, set(options, b"gpu", gpu) == 0 and driver(options) is None)
+    program = load(b"entry @k() { return }", 21, options, 0)
+    check((gpu, error(program)), status(program) == 1 and b"names are sm_75" in error(program))
+check("a GPU", set(options, b"gpu", b"sm_80") == 0)
 lookup = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p)(driver(options))
 
 
@@ -54,13 +62,13 @@ made = image(SOURCE, len(SOURCE), options)
 check(error(made), status(made) == 0)
 
 
-def load(function="cuModuleLoadData"):
+def image_module(function="cuModuleLoadData"):
     module = H()
     check(function, cu(function, ctypes.addressof(module), output(made, None)) == 0)
     return module
 
 
-module, kernel, host = load(), ctypes.c_void_p(), (ctypes.c_int32 * 4)()
+module, kernel, host = image_module(), ctypes.c_void_p(), (ctypes.c_int32 * 4)()
 check("a kernel", cu("cuModuleGetFunction", ctypes.addressof(kernel), module, ctypes.c_char_p(b"spin")) == 0)
 check("no kernel", cu("cuModuleGetFunction", ctypes.addressof(kernel), module, ctypes.c_char_p(b"turn")) == 500)
 
@@ -83,7 +91,7 @@ def begin(memory, at=1):
 events = [ctypes.c_void_p() for _ in range(3)]
 for e in events:
     check("an event", cu("cuEventCreate", ctypes.addressof(e), 0) == 0)
-library = load("cuLibraryLoadData")
+library = image_module("cuLibraryLoadData")
 for what in (
     lambda p, more: cu("cuStreamSynchronize", None), lambda p, more: cu("cuCtxSynchronize"), lambda p, more: cu("cuEventRecord", events[0], None),
     lambda p, more: cu("cuMemFree", more), lambda p, more: cu("cuMemcpyHtoDAsync", more, ctypes.addressof(host), ctypes.c_size_t(16), None),
@@ -128,4 +136,20 @@ cu("cuEventRecord", events[1], None)
 check("the time between events", cu("cuEventElapsedTime", ctypes.addressof(ms), events[0], events[1]) == 0 and 20 <= ms.value < 60000)
 check("an event that was not recorded", cu("cuEventElapsedTime", ctypes.addressof(ms), events[0], events[2]) == INVALID_HANDLE)
 check("what there is not", cu("cuGraphCreate", None, 0) == NOT_SUPPORTED)
+
+# The capability of a device, the shared memory of a block, of one that asks for more, and of a multiprocessor, its threads, its blocks.
+for gpu, attributes in ((b"sm_75", [7, 5, 48, 64, 64, 1024, 16]), (b"sm_80", [8, 0, 48, 163, 164, 2048, 32]), (b"sm_86", [8, 6, 48, 99, 100, 1536, 16]),
+                        (b"sm_90", [9, 0, 48, 227, 228, 2048, 32]), (b"sm_120", [12, 0, 48, 99, 100, 1536, 24])):
+    check(gpu, set(options, b"gpu", gpu) == 0 and driver(options) is not None)
+    values = []
+    for number in (75, 76, 8, 97, 81, 39, 106):
+        value = ctypes.c_int()
+        check(number, cu("cuDeviceGetAttribute", ctypes.addressof(value), ctypes.c_int(number), ctypes.c_int(0)) == 0)
+        values.append(value.value >> 10 if number in (8, 97, 81) else value.value)
+    check((gpu, values), values == attributes)
+made = image(SOURCE, len(SOURCE), options)
+check("an image", status(made) == 0)
+set(options, b"gpu", b"sm_999")
+made = image(SOURCE, len(SOURCE), options)
+check(("an image for a GPU that there is not", error(made)), status(made) == 1)
 print("ok")

@@ -35,6 +35,11 @@ with torch.cuda.device(0):
     assert torch.cuda.device_count() == 1 and x.to("cuda:0").cuda().cuda(0).device == torch.device("cuda:0")
 assert torch.cuda.get_device_capability() == torch.cuda.get_device_capability("cuda") == torch.cuda.get_device_capability(0)
 
+# Its properties are those of the GPU that is asked for, by the CUDA programming guide.
+properties = torch.cuda.get_device_properties()
+assert (properties.shared_memory_per_block_optin, properties.shared_memory_per_multiprocessor, properties.max_threads_per_multi_processor) == {
+    "sm_86": (99 << 10, 100 << 10, 1536), "sm_90": (227 << 10, 228 << 10, 2048)}[os.environ["TILEIRAS_GPU"]], properties
+
 # cupy, where it is installed, is refused when it is imported.
 with tempfile.TemporaryDirectory() as folder:
     (pathlib.Path(folder) / "cupy.py").write_text("")

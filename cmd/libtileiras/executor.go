@@ -16,7 +16,6 @@ import (
 	"time"
 	"unsafe"
 
-	"tileiras/internal/driver"
 	"tileiras/runtime/executor"
 )
 
@@ -55,9 +54,6 @@ func load(ctx context.Context, source []byte, opts *options) *program {
 	p.guard(func() error {
 		run, err := opts.executor()
 		if err != nil {
-			return err
-		}
-		if _, err := (&driver.Options{GPU: run.GPU}).Named(ctx); err != nil {
 			return err
 		}
 		prog, err := executor.Load(ctx, source, run)

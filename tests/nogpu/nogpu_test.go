@@ -98,7 +98,7 @@ func TestGPUs(t *testing.T) {
 	e := newEnvironment(t)
 	for _, gpu := range []string{"sm_999", "sm_90a", "H100"} {
 		_, errs, code := e.run(t, nil, "-m", "tileiras.nogpu", "--gpu", gpu, "-m", "tileiras.samples.vector_add")
-		if code != 2 || !strings.Contains(errs, "error: TILEIRAS_GPU is '"+gpu+"'") || !strings.Contains(errs, "names are sm_75") {
+		if code != 2 || !strings.Contains(errs, "error: TILEIRAS_GPU is '"+gpu+"'") || !strings.Contains(errs, "is one of sm_75") {
 			t.Errorf("%s: exit code %d\n%s", gpu, code, errs)
 		}
 	}

@@ -54,14 +54,14 @@ million: ## Takes a million broken bytecode files and texts through reader, veri
 	TILEIRAS_MUTATIONS=1_000_000 $(GO) test ./tests/fuzz -timeout 3h -count=1 -v -run 'Million|Mutated'
 	TILEIRAS_MUTATIONS=100_000 $(GO) test ./tests/written -timeout 1h -count=1 -v
 
-random: ## Holds N=5000 random modules on the emulator against the interpreter; counts operations and element types; judges the slots and barriers of as many products. KIND=products: each has a ragged product in a loop; KIND=big: each is attention, or a product with what is fused to it, with big tiles; KIND=rows: each has a loop over rows that are summed; KIND=tiles: each has a product whose tiles blocks share in a loop.
+random: ## Holds N=5000 random modules on the emulator against the interpreter; counts operations and element types; judges the slots and barriers of as many products. KIND=products: each has a ragged product in a loop; KIND=big: each is attention, or a product with what is fused to it, with big tiles; KIND=rows: each has a loop over rows that are summed; KIND=tiles: each has a product whose tiles blocks share in a loop; KIND=programs: loops, branches, products and accesses to written memory nest at random, and the expected numbers are the generator's own, for one GPU each.
 	TILEIRAS_RANDOM=$(or $(N),5000) TILEIRAS_RANDOM_KIND=$(KIND) $(GO) test -timeout 10h -count=1 -v -run 'RandomModules|EveryPair|RandomKernels' ./tests/random ./tests/sync
 
 mutants: ## Plants N=160 mutants in passes, codegen and the interpreter, one at a time, and prints those that no test notices.
 	TILEIRAS_MUTANTS=$(or $(N),160) $(GO) test -timeout 10h -count=1 -v -run Noticed ./tests/mutants
 
 .PHONY: mutants three
-three: ## Holds interpreter, our PTX and NVIDIA's PTX of N=5000 random modules (KIND=products, KIND=big, KIND=rows, KIND=tiles as of `make random`) and of all lit kernels against each other, for sm_80, sm_89, sm_90 and sm_100.
+three: ## Holds interpreter, our PTX and NVIDIA's PTX of N=5000 random modules (KIND=products, KIND=big, KIND=rows, KIND=tiles, KIND=programs as of `make random`) and of all lit kernels against each other, for sm_80, sm_89, sm_90 and sm_100.
 	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { echo "skipped: NVIDIA's tools are not here and could not be installed"; cat $(TOOLS)/setup.log; exit 0; }; \
 	TILEIRAS_THREE=$(or $(N),5000) TILEIRAS_THREE_KIND=$(KIND) TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) test -timeout 10h -count=1 -v -run Three ./tests/random
 

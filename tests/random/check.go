@@ -19,7 +19,7 @@ import (
 // Failure says what is wrong with a module, or with the compiler.
 type Failure struct {
 	// Kind is what a reduction keeps: "invalid" (a fault of the generator: the module has no one meaning), "bug" (the compiler
-	// failed), "emulator: race" and its like, "differs".
+	// failed), "emulator: race" and its like, "differs", "evaluation" (the interpreter does not agree with the evaluation of a program).
 	Kind string
 	GPU  string
 	Text string
@@ -99,6 +99,22 @@ func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...stri
 	if err != nil {
 		return &Failure{Kind: "invalid", Text: err.Error()}
 	}
+	return ref.checkOn(ctx, text, schedule, gpus...)
+}
+
+// checkProgram does so for a program, and holds the interpreter against what the program means by its own evaluation first.
+func checkProgram(ctx context.Context, text string, p *program, schedule emu.Schedule, gpus ...string) error {
+	ref, err := interpret(ctx, text)
+	if err != nil {
+		return &Failure{Kind: "invalid", Text: err.Error()}
+	}
+	if text := ref.misses(p.evaluate(ref.params)); text != "" {
+		return &Failure{Kind: "evaluation", Text: text}
+	}
+	return ref.checkOn(ctx, text, schedule, gpus...)
+}
+
+func (ref *reference) checkOn(ctx context.Context, text string, schedule emu.Schedule, gpus ...string) error {
 	var refused error
 	for _, gpu := range gpus {
 		if err := ref.check(ctx, text, schedule, gpu); errors.Is(err, ErrUnsupported) {
@@ -110,8 +126,9 @@ func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...stri
 	return refused
 }
 
-// check compiles a module as the plan would have it, with warps of their own for copies, with tensor maps, with slices of products along K, and with less shared memory than the plan
-// took, which leaves fewer slots or shorter steps; each where it is another program. How much less, and how many slices, follows from the schedule.
+// check compiles a module as the plan would have it, with warps of their own for copies, with tensor maps, with both, with slices of products along K, under one schedule without
+// optional passes, and with less shared memory than the plan took, which leaves fewer slots or shorter steps; each where it is another program. How much less, and how many slices,
+// follows from the schedule.
 func (ref *reference) check(ctx context.Context, text string, schedule emu.Schedule, gpu string) error {
 	seen := map[string]bool{}
 	run := func(code options.Code) (shared int, err error) {
@@ -138,6 +155,9 @@ func (ref *reference) check(ctx context.Context, text string, schedule emu.Sched
 	}
 	if err == nil {
 		_, err = run(options.Code{Opt: 3, SlicesK: 2 << (int(schedule) % 2)})
+	}
+	if err == nil && schedule == emu.Reverse {
+		_, err = run(options.Code{Opt: 0})
 	}
 	less := shared * (1 + int(schedule)) / (1 + len(emu.Schedules))
 	if err != nil || less == 0 {

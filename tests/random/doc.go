@@ -19,6 +19,12 @@
 //	attention.go  attention with tiles as big as those of users
 //	tiles.go      products whose tiles blocks share in a loop
 //	fused.go      products with what kernels do behind them, with such tiles
+//	programs.go   programs of which the generator knows the result by itself; their statements
+//	sums.go       their products, in loops of many forms
+//	regions.go    their loops and branches, and the tokens that go through them
+//	areas.go      their memory: views, pointers, tokens
+//	exact.go      their operations, as text and as numbers
+//	evaluate.go   what they leave in memory
 //	rows.go       operations that their rows say enough of
 //	scan.go       reductions and scans of several tiles, scans that do not commute
 //	memory.go     loads, stores, views, round trips through memory, atomics

@@ -112,7 +112,12 @@ const (
 	Rows Kind = "rows"
 	// Tiles: every module has a product whose tiles the blocks share in a loop, and little else.
 	Tiles Kind = "tiles"
+	// Programs: loops, branches, products and accesses to memory that is written, nested at random, with numbers that the generator knows by itself.
+	Programs Kind = "programs"
 )
+
+// kindsOfModules lists them.
+var kindsOfModules = []Kind{Mixed, Products, Big, Rows, Tiles, Programs}
 
 // Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
 func Module(seed uint64, size int, without ...Feature) string {
@@ -122,6 +127,12 @@ func Module(seed uint64, size int, without ...Feature) string {
 
 // ModuleOf makes the text of a module of a kind, and counts its products in loops.
 func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tally) {
+	text, g, _ := moduleAndProgram(kind, seed, size, without...)
+	return text, g.tally
+}
+
+// moduleAndProgram gives also what was made, and what the module means where its kind is of programs.
+func moduleAndProgram(kind Kind, seed uint64, size int, without ...Feature) (string, *generator, *program) {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x74696c65)), indent: 2, inputs: map[string]int{}, used: map[string]bool{}, disabled: without, maxNesting: maxDepth}
 	g.pickShapes()
 	if g.chance(10) {
@@ -133,7 +144,10 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 	g.emit("%s, %s, %s = get_tile_block_id : tile<i32>", x, y, z)
 	g.block = value{name: x, typ: scalar("i32"), bound: grid}
 	g.values = append(g.values, g.block)
+	var p *program
 	switch kind {
+	case Programs:
+		p = g.program(size)
 	case Big:
 		g.statements(size / 8)
 		if g.chance(60) {
@@ -162,10 +176,17 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 		}
 		size /= 4
 	}
-	g.statements(size)
-	g.results()
+	if p == nil {
+		g.statements(size)
+		g.results()
+	}
 	g.emit("return")
 
+	return g.text(kind), g, p
+}
+
+// text is the module around its body.
+func (g *generator) text(kind Kind) string {
 	var b strings.Builder
 	b.WriteString("cuda_tile.module @random {\n")
 	for _, line := range g.globals {
@@ -179,7 +200,7 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 		fmt.Fprintf(&b, "%%p%d: tile<%s>", i, p)
 	}
 	b.WriteString(")" + g.hints(kind) + " {\n" + g.body.String() + "  }\n}\n")
-	return b.String(), g.tally
+	return b.String()
 }
 
 // hints ask for warps, and for blocks on a multiprocessor, in some modules with products.

@@ -28,10 +28,10 @@ const programs = 200
 // manyModules is from how many modules on a run broadcastable over all GPUs, one for each module, and counts are held against what is enough.
 const manyModules = 5000
 
-// gpusOf are the GPUs that a module of a run of n modules is compiled for. Products with scales have instructions of their own on sm_120.
-func gpusOf(text string, seed uint64, n int) []string {
+// gpusOf are the GPUs that a module of a run of n modules is compiled for: programs for one. Products with scales have instructions of their own on sm_120.
+func gpusOf(kind Kind, text string, seed uint64, n int) []string {
 	list := gpus
-	if n >= manyModules {
+	if n >= manyModules || kind == Programs {
 		list = []string{target.All[seed%uint64(len(target.All))].Name}
 	}
 	if strings.Contains(text, "mmaf_scaled") && !slices.Contains(list, "sm_120") {
@@ -50,7 +50,7 @@ func moduleOf(seed uint64, without ...Feature) string {
 }
 
 func moduleOfKind(kind Kind, seed uint64, without ...Feature) (string, Tally) {
-	return ModuleOf(kind, seed, []int{4, 10, 15, 25}[seed%4], without...)
+	return ModuleOf(kind, seed, sizeOf(seed), without...)
 }
 
 func scheduleOf(seed uint64) emu.Schedule { return emu.Schedules[seed%uint64(len(emu.Schedules))] }
@@ -66,6 +66,8 @@ func TestRowsMeanTheSame(t *testing.T) { meanTheSame(t, Rows, 40, 1020) }
 
 func TestTilesMeanTheSame(t *testing.T) { meanTheSame(t, Tiles, 40, 0) }
 
+func TestProgramsMeanTheSame(t *testing.T) { meanTheSame(t, Programs, 40, 0) }
+
 // meanTheSame checks n modules of a kind from a seed on.
 func meanTheSame(t *testing.T, kind Kind, n, from int) {
 	var mu sync.Mutex
@@ -76,8 +78,13 @@ func meanTheSame(t *testing.T, kind Kind, n, from int) {
 	g.SetLimit(runtime.NumCPU())
 	for seed := uint64(from); seed < uint64(from+n); seed++ {
 		g.Go(func() error {
-			text, has := moduleOfKind(kind, seed)
-			err := Check(t.Context(), text, scheduleOf(seed), gpusOf(text, seed, n)...)
+			text, g, program := moduleAndProgram(kind, seed, sizeOf(seed))
+			has, err := g.tally, error(nil)
+			if on := gpusOf(kind, text, seed, n); program != nil {
+				err = checkProgram(t.Context(), text, program, scheduleOf(seed), on...)
+			} else {
+				err = Check(t.Context(), text, scheduleOf(seed), on...)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			tally.products += min(has.Products, 1)
@@ -119,6 +126,9 @@ func meanTheSame(t *testing.T, kind Kind, n, from int) {
 
 // reduced makes a failing module small.
 func reduced(t *testing.T, text string, s emu.Schedule, f *Failure) string {
+	if f.Kind == "evaluation" { // that of a smaller text is not known
+		return text
+	}
 	gpu := gpus
 	if f.GPU != "" {
 		gpu = []string{f.GPU}
@@ -130,8 +140,8 @@ func reduced(t *testing.T, text string, s emu.Schedule, f *Failure) string {
 // kindIn is the kind of modules that an environment variable names, mixed ones without it.
 func kindIn(t *testing.T, variable string) Kind {
 	kind := Kind(os.Getenv(variable))
-	if !slices.Contains([]Kind{Mixed, Products, Big, Rows, Tiles}, kind) {
-		t.Fatalf("%s=%s: there are %q, %q, %q and %q, and mixed modules without it", variable, kind, Products, Big, Rows, Tiles)
+	if !slices.Contains(kindsOfModules, kind) {
+		t.Fatalf("%s=%s: there are %q, the first of them without it", variable, kind, kindsOfModules)
 	}
 	return kind
 }
@@ -237,3 +247,5 @@ func TestDifferencesAreSeenWhereTheInterpreterIsExact(t *testing.T) {
 		}
 	}
 }
+
+func sizeOf(seed uint64) int { return []int{4, 10, 15, 25}[seed%4] }

@@ -1,0 +1,47 @@
+package random
+
+import (
+	"fmt"
+	"testing"
+)
+
+// wanted is what programs must have within the first wantedWithin seeds, besides a sum of products of every pair of types.
+var wanted = []string{
+	"addresses from memory", "array made in a loop", "array of extent 1", "atomic beside loads", "atomic sum", "branch", "break under a condition", "broadcast", "cat",
+	"condition that elements decide", "continue under a condition", "elementwise chain", "exact conversion that names a rounding", "extract", "factor from memory that is written",
+	"factor that threads compute", "gather", "index of i16", "index of i64", "index of i8", "load ahead under a condition", "load of memory that is written",
+	"loop of negative numbers", "loop that carries tiles", "loop that ends at its foot", "loop that ends at its head", "loop up to the largest number", "nest of loops",
+	"odd stride", "one token for several arrays", "permute", "product in a branch", "product of a product", "reduction", "region that only reads memory that is written", "reshape",
+	"scaled product of f4E2M1FN", "scaled product of f8E4M3FN", "scaled product of f8E5M2", "scales of f8E4M3FN", "scan", "selection", "single element",
+	"store to memory that is read", "strided view", "sum of several scaled products", "sum that begins with a tile", "sums that are rescaled", "sums that change places", "tile of pointers",
+	"tiles in turn", "tiles that change places", "two loops over the same arrays", "view used again",
+}
+
+const wantedWithin = 200
+
+func TestProgramsHaveWhatIsWanted(t *testing.T) {
+	features := map[string]int{}
+	for seed := range uint64(wantedWithin) {
+		_, _, p := moduleAndProgram(Programs, seed, sizeOf(seed))
+		for what, n := range p.features { // sums: the order cannot matter
+			features[what] += min(n, 1)
+		}
+	}
+	text := ""
+	for _, what := range sortedKeys(features) {
+		text += fmt.Sprintf("\n%5d %s", features[what], what)
+	}
+	t.Logf("of %d programs have%s", wantedWithin, text)
+	list := wanted
+	for _, pair := range products {
+		list = append(list, fmt.Sprintf("sum of products of %s in %s", pair[0], pair[1]), fmt.Sprintf("product of %s in %s", pair[0], pair[1]))
+	}
+	for _, what := range list {
+		if features[what] < enoughPrograms {
+			t.Errorf("%d of %d programs have %q, %d are wanted", features[what], wantedWithin, what, enoughPrograms)
+		}
+	}
+}
+
+// enoughPrograms is how many of them must have each of what is wanted.
+const enoughPrograms = 3

@@ -461,14 +461,14 @@ func (c *slicer) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 	}
 }
 
-// results are the values that the loop carries for an output: every accumulator, and the results that are collected. Effects have none;
-// their tokens go with those of the group.
+// results are the values that the loop carries for an output: every accumulator, and the tiles that are collected. Effects have none. Tokens go with
+// that of the group.
 func (o *output) results() []*ir.Value {
 	switch o.kind {
 	case accumulate, sum:
 		return o.op.Results()
 	case collect:
-		return slices.DeleteFunc(slices.Clone(o.op.Results()), func(r *ir.Value) bool { return !r.HasUses() })
+		return slices.DeleteFunc(slices.Clone(o.op.Results()), func(r *ir.Value) bool { return !r.HasUses() || tileaa.IsToken(r) })
 	}
 	return nil
 }

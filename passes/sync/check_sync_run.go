@@ -574,6 +574,9 @@ func (t *thread) count(loop tileaa.For) (from, step, trips uint64) {
 		return 0, 0, 0
 	}
 	a, b := int64(from<<(64-width)), int64(to<<(64-width))
+	if low(step, width) == 0 { // what was chosen for another number: no program means this loop
+		return from, step, 0
+	}
 	if loop.Unsigned() && from >= to || !loop.Unsigned() && a >= b {
 		return from, step, 0
 	}

@@ -120,17 +120,15 @@ func TestKernelsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestRandomKernelsAreInOrder has random programs with products in loops judged, a quarter of them with big tiles; TILEIRAS_RANDOM=N makes N.
+// TestRandomKernelsAreInOrder has random modules with products in loops judged, a quarter of them with big tiles and a quarter with loops and branches nested at random;
+// TILEIRAS_RANDOM=N makes N.
 func TestRandomKernelsAreInOrder(t *testing.T) {
 	programs, rings, refused := 600, 0, 0
 	if n, err := strconv.Atoi(os.Getenv("TILEIRAS_RANDOM")); err == nil {
 		programs = n
 	}
 	for seed := range uint64(programs) {
-		kind := random.Products
-		if seed/10%4 == 3 { // of all GPUs, with roles and without
-			kind = random.Big
-		}
+		kind := []random.Kind{random.Products, random.Programs, random.Products, random.Big}[seed/10%4] // each of all GPUs, with roles and without
 		module, _ := random.ModuleOf(kind, seed, 10)
 		gpu, roles := gpus[seed%uint64(len(gpus))], []options.Roles{options.Off, options.On}[seed/uint64(len(gpus))%2]
 		text, err := synchronized([]byte(module), gpu, options.Code{Roles: roles, TMA: seed/2%2 == 1})

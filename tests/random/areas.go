@@ -97,6 +97,11 @@ func (l *layer) tiles(d int) int { return (l.shape[d] + l.steps[d] - 1) / l.step
 
 // layer makes an array over an area with so many tiles along each dimension, of which the last may not be whole.
 func (p *program) layer(a *area, t typ, tiles []int) *layer {
+	return p.layerAs(p.chance(60), a, t, tiles)
+}
+
+// layerAs does so; rows of a plain array are aligned, and a partition view has its tiles.
+func (p *program) layerAs(plain bool, a *area, t typ, tiles []int) *layer {
 	l := &layer{area: a, tile: t, shape: make([]int, len(tiles)), strides: make([]int, len(tiles)), steps: slices.Clone(t.shape), sparse: -1}
 	g := p.generator
 	for d, n := range tiles {
@@ -118,21 +123,28 @@ func (p *program) layer(a *area, t typ, tiles []int) *layer {
 	for i, d := range order {
 		l.strides[d] = stride
 		stride *= l.shape[d]
-		pad := choose(g, 0, 0, (aligned-stride%aligned)%aligned, (aligned-stride%aligned)%aligned, 1+g.r.IntN(5))
-		if i+1 < len(order) && (stride+pad)*l.shape[order[i+1]] <= a.length {
+		pad := (aligned - stride%aligned) % aligned
+		if !plain {
+			pad = choose(g, 0, 0, pad, pad, 1+g.r.IntN(5))
+		}
+		beyond := 1
+		for _, e := range order[i+1:] {
+			beyond *= l.shape[e]
+		}
+		if (stride+pad)*beyond <= a.length {
 			stride += pad
 		}
 		if stride%2 == 1 && i+1 < len(order) {
 			p.note("odd stride")
 		}
 	}
-	l.look(p, turned)
+	l.look(p, turned, plain)
 	return l
 }
 
 // look chooses how the program accesses the tiles.
-func (l *layer) look(p *program, turned bool) {
-	if l.pointers = p.chance(25); l.pointers {
+func (l *layer) look(p *program, turned, plain bool) {
+	if l.pointers = !plain && p.chance(40); l.pointers {
 		p.note("tile of pointers")
 		return
 	}
@@ -140,17 +152,21 @@ func (l *layer) look(p *program, turned bool) {
 	if turned {
 		shape, strides, dimMap = []int{shape[1], shape[0]}, []int{strides[1], strides[0]}, ", dim_map=[1, 0]"
 	}
-	dynamic := p.chance(70)
-	view, vt := p.tensorView(l.pointer, l.elem, shape, strides, dynamic)
+	dynamic, pointer := p.chance(70) && !(plain && p.chance(50)), l.pointer
+	if plain && p.chance(70) {
+		pointer = p.fresh()
+		p.emit("%s = assume div_by<16>, %s : tile<ptr<%s>>", pointer, l.pointer, l.elem)
+	}
+	view, vt := p.tensorView(pointer, l.elem, shape, strides, dynamic)
 	tile := strings.TrimSuffix(dims(l.tile.shape), "x")
 	l.at = p.fresh()
 	switch {
-	case !turned && len(shape) == 2 && p.chance(12) && l.shape[0]%l.tile.shape[0] == 0:
+	case !plain && !turned && len(shape) == 2 && p.chance(16) && l.shape[0]%l.tile.shape[0] == 0:
 		p.note("gather")
 		l.sparse = 0
 		l.kind = fmt.Sprintf("gather_scatter_view<tile=(%s), padding_value = zero, %s, sparse_dim=0>", tile, vt)
 		p.emit("%s = make_gather_scatter_view %s : %s", l.at, view, l.kind)
-	case p.chance(10):
+	case !plain && p.chance(16):
 		p.note("strided view")
 		l.kind = fmt.Sprintf("strided_view<tile=(%s), traversal_strides=[%s], padding_value = zero, %s%s>", tile, strings.ReplaceAll(commas(l.steps), " ", ""), vt, dimMap)
 		p.emit("%s = make_strided_view %s : %s", l.at, view, l.kind)

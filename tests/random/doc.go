@@ -7,9 +7,12 @@
 // A module says how it is launched by itself (launch.go), so a text in testdata is a whole test. When one fails, Reduce makes it
 // small. Each module is compiled as it is, with roles, and with less shared memory than it took at first.
 //
-// Programs have no undefined values and are exact where it matters: what the interpreter marks inexact (approximated functions,
+// Modules have no undefined values and are exact where it matters: what the interpreter marks inexact (approximated functions,
 // sums that depend on their order) flows into float arithmetic and stores only, and is not compared. Sums and products of matrices
 // are of small integers, so they are exact in every order.
+//
+// What programs mean (the kind of that name) does not rest on the interpreter: the generator writes each statement as text and as what it does to integers, and the
+// interpreter is held against that as well.
 //
 //	generate.go   the generator's state: types, values, scopes
 //	arith.go      elementwise operations and conversions
@@ -19,7 +22,8 @@
 //	attention.go  attention with tiles as big as those of users
 //	tiles.go      products whose tiles blocks share in a loop
 //	fused.go      products with what kernels do behind them, with such tiles
-//	programs.go   programs of which the generator knows the result by itself; their statements
+//	programs.go   programs of which the generator knows the result by itself
+//	statements.go their statements
 //	sums.go       their products, in loops of many forms
 //	regions.go    their loops and branches, and the tokens that go through them
 //	areas.go      their memory: views, pointers, tokens

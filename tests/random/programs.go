@@ -13,6 +13,7 @@ type program struct {
 	counters []value // visible scalars, never negative and at most their bound
 	layers   []*layer
 	areas    []*area
+	prepared []prepared
 	frames   []*frame
 	start    string   // the token before everything
 	finally  []func() // what has to be done before the end
@@ -30,6 +31,9 @@ func (g *generator) program(size int) *program {
 		if g.elemEnabled(elem) {
 			p.area(elem, g.chance(65), smallest)
 		}
+	}
+	for range g.r.IntN(3) {
+		p.prepare()
 	}
 	for range size {
 		p.statement()
@@ -92,7 +96,7 @@ func init() {
 	programKinds = []programKind{
 		{14, (*program).arithmetic}, {6, (*program).selection}, {6, (*program).conversionOf}, {8, (*program).movement}, {6, (*program).folding},
 		{10, (*program).loading}, {10, (*program).storing}, {5, (*program).product}, {5, (*program).scaledProduct}, {8, (*program).branching}, {8, (*program).counting},
-		{9, (*program).alongK}, {3, (*program).early}, {4, (*program).tilesInTurn}, {3, (*program).listed}, {4, (*program).updating}, {3, (*program).adding},
+		{16, (*program).alongK}, {3, (*program).early}, {4, (*program).tilesInTurn}, {3, (*program).listed}, {4, (*program).updating}, {3, (*program).adding},
 	}
 }
 

@@ -136,6 +136,7 @@ type span struct {
 	elem               string
 	first, step, times int
 	endless, unsigned  bool
+	shared             int // so many rounds that the tile blocks take in turn, if not 0
 }
 
 // repeat writes a loop. The body takes the number of the round, what the loop carries, and gives what the next one begins with, of elements of at most limit.
@@ -147,8 +148,7 @@ func (p *program) repeat(s span, inits []value, limits []int, body func(round va
 	}
 	args := argsOf(list)
 	f := &frame{cross: p.crossings(), now: args, breaks: s.endless}
-	first, step := p.knownNumber(t, s.first), p.knownNumber(t, s.step)
-	last := p.knownNumber(t, s.end(p))
+	first, last, step := s.bounds(p, t)
 	if s.endless {
 		list = append(list, carried{init: first, arg: value{name: p.fresh(), typ: t}})
 	}
@@ -191,6 +191,23 @@ func (p *program) repeat(s span, inits []value, limits []int, body func(round va
 	return results
 }
 
+// bounds are where the loop begins to count, where it ends, and its step.
+func (s span) bounds(p *program, t typ) (first, last, step value) {
+	if s.shared > 0 {
+		return p.block, p.known(s.elem, s.shared), p.known(s.elem, grid)
+	}
+	return p.knownNumber(t, s.first), p.knownNumber(t, s.end(p)), p.knownNumber(t, s.step)
+}
+
+// number is what the loop counts in a round, and whether there is such a round.
+func (s span) number(m *machine, round int) (n int64, ok bool) {
+	if s.shared > 0 {
+		n = m.block + int64(round)*grid
+		return n, n < int64(s.shared)
+	}
+	return int64(s.first) + int64(round)*int64(s.step), round < s.times
+}
+
 // head is the text in front of the body.
 func (s span) head(result string, i value, bounds [3]value, list []carried) string {
 	types := joined(typesOf(list))
@@ -224,8 +241,12 @@ func topOf(elem string) int { return 1<<(widths[elem]-1) - 1 }
 // run goes through the rounds.
 func (s span) run(m *machine, steps []action, i value, args, results, inits []value) {
 	now := m.many(inits)
-	for round := 0; s.endless || round < s.times; round++ {
-		m.tiles[i.name] = []int64{int64(s.first) + int64(round)*int64(s.step)}
+	for round := 0; ; round++ {
+		n, ok := s.number(m, round)
+		if !ok && !s.endless {
+			break
+		}
+		m.tiles[i.name] = []int64{n}
 		m.bind(args, now)
 		how := m.run(steps)
 		now = m.out[:len(args)]
@@ -248,15 +269,16 @@ func (p *program) round(s span, f *frame, i, first, step, last value, body func(
 		i.bound = s.first + s.times*s.step
 		f.next = p.elementwise(t, i.bound+s.step, []value{i, step}, func(x []int64) int64 { return x[0] + x[1] }, "addi %s, %s : %s", i.name, step.name, t)
 	}
-	head := s.endless && (s.times == 0 || p.chance(50))
+	head := s.endless && (s.times == 0 || s.shared > 0 || p.chance(50))
 	f.again = head || !s.endless
 	if head {
 		p.note("loop that ends at its head")
 		p.leaveIf(less(i), func() { p.ends("break", broken, append(slices.Clone(f.now), i), p.tokensOf(f.cross), f.types) })
 	}
 	round := i
-	round.bound = limit
-	if s.first != 0 || s.step != 1 {
+	if round.bound = limit; s.shared > 0 {
+		round.bound = s.shared - 1
+	} else if s.first != 0 || s.step != 1 {
 		round = p.elementwise(t, limit*s.step, []value{i, first}, func(x []int64) int64 { return x[0] - x[1] }, "subi %s, %s : %s", i.name, first.name, t)
 		round = p.elementwise(t, limit, []value{round, step}, func(x []int64) int64 { return x[0] / x[1] }, "divi %s, %s signed : %s", round.name, step.name, t)
 	}

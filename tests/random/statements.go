@@ -252,7 +252,7 @@ func (p *program) updating() {
 	t := typ{a.elem, []int{1 << p.r.IntN(9)}}
 	v := p.within(p.operandOf(t), a.limit)
 	l := p.layer(a, t, p.tilesFor(t, a.length))
-	for !l.pointers {
+	for !l.pointers { // until it is one of pointers
 		l = p.layer(a, t, p.tilesFor(t, a.length))
 	}
 	index := p.indexIn(l)

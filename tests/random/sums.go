@@ -14,7 +14,7 @@ type factors struct {
 func (p *program) factors() (factors, bool) {
 	g := p.generator
 	pair := choose(g, products...)
-	f := factors{elem: pair[0], memory: pair[0], m: 16 << g.r.IntN(3), n: 8 << g.r.IntN(4), k: 16 << g.r.IntN(3), rounds: choose(g, 0, 1, 2, 3, 4, 5)}
+	f := factors{elem: pair[0], memory: pair[0], m: 16 << g.r.IntN(3), n: 8 << g.r.IntN(4), k: 16 << g.r.IntN(3), rounds: choose(g, 0, 1, 2, 3, 4, 5, 7, 9)}
 	if p.chance(15) {
 		f.m = tensorRows
 	}
@@ -162,17 +162,43 @@ func (p *program) scalesOf(x value, format string) value {
 	return p.elementwise(t, 2, []value{v}, func(x []int64) int64 { return 1 + flag(x[0] != int64(one)) }, "bitcast %s : %s -> %s", v.name, v.typ, t)
 }
 
+// prepared is arrays that are made at the beginning, for sums anywhere.
+type prepared struct {
+	factors
+	x, y *layer
+}
+
+func (p *program) prepare() {
+	if f, ok := p.factors(); ok {
+		x, y := p.layersOf(f, p.chance(80))
+		p.prepared = append(p.prepared, prepared{f, x, y})
+	}
+}
+
+// layersOf are arrays for the factors of a sum.
+func (p *program) layersOf(f factors, plain bool) (x, y *layer) {
+	rounds := max(1, f.rounds)
+	x = p.layerAs(plain, p.factorIn(f.memory), typ{f.memory, []int{f.m, f.k}}, []int{1, rounds})
+	return x, p.layerAs(plain, p.factorIn(f.memory), typ{f.memory, []int{f.k, f.n}}, []int{rounds, 1})
+}
+
 // alongK is a sum of products in a loop along K.
 func (p *program) alongK() {
 	if p.depth > maxDepth {
 		return
 	}
 	f, ok := p.factors()
-	if !ok {
+	var x, y *layer
+	switch {
+	case len(p.prepared) > 0 && p.chance(60):
+		p.note("arrays made at the beginning")
+		made := choose(p.generator, p.prepared...)
+		f, x, y = made.factors, made.x, made.y
+	case !ok:
 		return
+	default:
+		x, y = p.layersOf(f, p.chance(60))
 	}
-	left, right := p.factorIn(f.memory), p.factorIn(f.memory)
-	x, y := p.layer(left, typ{f.memory, []int{f.m, f.k}}, []int{1, max(1, f.rounds)}), p.layer(right, typ{f.memory, []int{f.k, f.n}}, []int{max(1, f.rounds), 1})
 	zero := p.known("i32", 0)
 	p.pool = append(p.pool, p.sumAlong(f, x, y, zero, zero)...)
 	if p.chance(30) && p.depth <= 1 {
@@ -362,15 +388,9 @@ func (p *program) tilesInTurn() {
 	x, y := p.layer(p.factorIn(f.memory), typ{f.memory, []int{f.m, f.k}}, []int{rows, f.rounds}), p.layer(p.factorIn(f.memory), typ{f.memory, []int{f.k, f.n}}, []int{f.rounds, columns})
 	z := p.layer(out, f.sum, []int{rows, columns})
 	p.note("tiles in turn")
-	rounds := (rows*columns + grid - 1) / grid
 	s := scalar("i32")
-	p.repeat(span{elem: "i32", step: 1, times: rounds}, nil, nil, func(round value, _ []value) []value {
-		two := p.constantOf(s, grid)
-		t := p.combine(pairOps[0], p.combine(pairOps[2], round, two), p.block)
-		all, across := p.constantOf(s, rows*columns), p.known("i32", columns)
-		more := p.elementwise(scalar("i1"), 1, []value{t, all}, func(x []int64) int64 { return flag(x[0] >= x[1]) }, "cmpi greater_than_or_equal %s, %s, signed : tile<i32> -> tile<i1>", t.name, all.name)
-		f0 := p.frames[len(p.frames)-1]
-		p.leaveIf(more, func() { p.next(f0, false) })
+	p.repeat(span{elem: "i32", shared: rows * columns, endless: p.chance(40)}, nil, nil, func(t value, _ []value) []value {
+		across := p.known("i32", columns)
 		row := p.elementwise(s, rows-1, []value{t, across}, func(x []int64) int64 { return x[0] / x[1] }, "divi %s, %s signed : tile<i32>", t.name, across.name)
 		column := p.elementwise(s, columns-1, []value{t, across}, func(x []int64) int64 { return x[0] % x[1] }, "remi %s, %s signed : tile<i32>", t.name, across.name)
 		if sums := p.sumAlong(f, x, y, row, column); sums != nil {

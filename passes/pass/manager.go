@@ -72,11 +72,11 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 		err := m.step(list[i])
 		if e, ok := err.(*ErrPlan); ok && plan >= 0 && i >= plan {
 			if i == plan && lastFailure[e.Entry] != nil {
-				return m.tooBig(lastFailure[e.Entry])
+				return m.noPlanLeft(lastFailure[e.Entry])
 			}
 			m.State.planFailed(e)
 			if i == plan || m.State.PlanIndex[e.Entry] >= MaxPlans {
-				return m.tooBig(e)
+				return m.noPlanLeft(e)
 			}
 			lastFailure[e.Entry] = e
 			m.State.Module, m.State.Notes, m.form = m.restart.module, m.State.Notes[:m.restart.notes], m.restart.form
@@ -96,7 +96,11 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 	return nil
 }
 
-func (m *Manager) tooBig(e *ErrPlan) error {
+// noPlanLeft is the error of a compile whose last plan has failed.
+func (m *Manager) noPlanLeft(e *ErrPlan) error {
+	if e.Cause != nil {
+		return e.Cause
+	}
 	for _, op := range m.State.Entries() {
 		if SymbolName(op) == e.Entry {
 			at := e.Loc

@@ -197,6 +197,7 @@ type ErrPlan struct {
 	Entry  string
 	Reason string
 	Loc    ir.Location // of the operation that is the reason; nil is the entry
+	Cause  error       // what the compile ends with where no plan is left; nil is that the tile is too big
 }
 
 func (e *ErrPlan) Error() string {

@@ -83,7 +83,7 @@ func cutSteps(s *pass.State, entry *ir.Op) error {
 	c := newSlicer(s, entry)
 	c.cutsSteps()
 	if err := c.decide(); err != nil {
-		return err
+		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error(), Cause: err}
 	}
 	c.build()
 	return nil

@@ -4,7 +4,8 @@
 #
 #   python/suites/run.sh FOLDER-OF-BINARIES FOLDER-FOR-TOOLS CHECKOUT [ARGUMENT-OF-PYTEST ...]
 #
-# ENGINES ("interp emu"), TILEIRAS_GPU (sm_90), PART=N (every Nth test), CUDA_TILE (the release of the front end; "" is the newest).
+# ENGINES ("interp emu"), TILEIRAS_GPU (sm_90), PART=N (every Nth test) or N+K (the Kth of the other parts), CUDA_TILE (the release of the front end;
+# "" is the newest).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "$1" && pwd)
@@ -18,7 +19,7 @@ release=${CUDA_TILE-1.6.0}
 "$python" -m pip install --quiet --disable-pip-version-check "cuda-tile${release:+==$release}" numpy torch pytest pytest-timeout pytest-benchmark psutil
 export PYTHONPATH=$here/..:$here TILEIRAS_BIN=$bin TILEIRAS_UNDEFINED=${TILEIRAS_UNDEFINED:-zero} TILEIRAS_GPU=${TILEIRAS_GPU:-sm_90} PYTHONDONTWRITEBYTECODE=1
 if [ -d "$suite/src/tilegym" ]; then
-    name=tilegym tests=tests/ops
+    name=tilegym tests='tests/ops tests/suites'
     echo "left out: test_perf, which measures the time of a GPU; kernels of cutile-rs and Triton, which need the front end for Rust and CUDA's driver"
     set -- -k "not test_perf and not cutile_rs and not cutile-rs and not triton" "$@"
     export PYTHONPATH=$PYTHONPATH:$suite/src

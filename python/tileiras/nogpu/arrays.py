@@ -29,6 +29,11 @@ class Array(NamedTuple):
                 high += stride * (n - 1)
         return low, high + self.itemsize
 
+    def holds(self, address: int) -> bool:
+        """Whether the byte at an address is one of an element."""
+        low, high = self.byte_range()
+        return low <= address < high and self.index(address) is not None
+
     def describe(self) -> str:
         return f"'{self.name}' ({self.dtype}, shape {self.shape})"
 

@@ -13,7 +13,7 @@ class KernelFault(RuntimeError):
 
     kind, message: what; kernel: its name; file, line: of the access in the Python source (None when unknown); block: the tile block;
     element: the place in the tile at hand (None when unknown); array, index: what was accessed (None when it is no element of an argument);
-    address: of the access; other: of a race, the earlier access as a dict with write, file, line and block; detail: all that the engine says.
+    sharing: the names of all arrays that have that element; address: of the access; other: of a race, the earlier access as a dict with write, file, line and block; detail: all that the engine says.
     """
 
     def __init__(self, fault: dict[str, Any], found: Sequence[Array] = ()):
@@ -26,6 +26,7 @@ class KernelFault(RuntimeError):
         self.detail: str = fault["detail"]
         self.file, self.line = user_location(fault["places"])
         self.array, self.index = locate_element(self.address, found)
+        self.sharing = [a.name for a in found if self.address is not None and a.holds(self.address)]
         self.other: dict[str, Any] | None = None
         if (other := fault["other"]) is not None:
             file, line = user_location(other["places"])
@@ -56,6 +57,13 @@ class OutOfBounds(KernelFault):
 
 class Race(KernelFault):
     """Two accesses, one of them a write, that nothing orders."""
+
+    def _text(self) -> str:
+        text = super()._text()
+        if len(self.sharing) > 1:
+            text += (f"\n  {' and '.join(map(repr, self.sharing))} share this memory, which cuTile says that arrays of a launch never do: it orders no"
+                     " access through one after those through another")
+        return text
 
 
 class UndefinedValue(KernelFault):

@@ -38,4 +38,12 @@ array, index = faults.locate_element(base.ctypes.data + 4 * 7, found)
 assert (array.name, index) == ("x", (1, 1))
 assert faults.locate_element(base.ctypes.data + base.nbytes, found) == (found[1], None)
 assert faults.user_location([{"file": "/lib/cuda/tile/_stub.py", "line": 1}, {"file": "k.py", "line": 7}]) == ("k.py", 7)
+
+# A race where arrays overlap says so; columns beside one another share no element.
+columns = arrays.array_arguments(["left", "right"], [arrays.NumpyArgument(base[:, :3]), arrays.NumpyArgument(base[:, 3:])])
+fault = {"kind": "race", "message": "m", "kernel": "k", "block": [0, 0, 0], "element": None, "address": hex(base.ctypes.data + 4 * 7), "detail": "",
+         "places": [], "other": None}
+assert "'x' and 'pair[0]' share this memory" in str(faults.Race(fault, found)), faults.Race(fault, found)
+for apart in (columns, found[:1], []):
+    assert "share" not in str(faults.Race(fault, apart)), faults.Race(fault, apart)
 print("ok")

@@ -202,7 +202,7 @@ func (g *collector) collect(v *ir.Value) bool {
 
 // closed reports whether the loads of a store have no other users.
 func (g *collector) closed() bool {
-	for _, op := range slices.AppendSeq(slices.Clone(g.loads), maps.Keys(g.late)) { // the order does not matter
+	for _, op := range slices.AppendSeq(slices.Clone(g.loads), maps.Keys(g.late)) { // asks the same of each: the order cannot matter
 		for _, u := range op.Result(0).Uses() {
 			if user := u.Owner(); user != g.BufferStore.Op && !g.late[user] {
 				return false

@@ -87,7 +87,7 @@ func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
 	case c.fitsWhole():
 		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
 	default:
-		return c.err
+		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error(), Cause: c.err}
 	}
 	return nil
 }

@@ -44,12 +44,16 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 	return list
 }
 
-// hasColumns reports whether tensor memory has columns for all products of a loop, beside what the loops around it sum there.
+// hasColumns reports whether tensor memory has columns for the sums and scales of all products of a loop, beside what the loops around it sum there.
 func hasColumns(loop *ir.Op) bool {
 	columns := int64(0)
 	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
-		if d, ok := tileaa.OnTensorUnit(op); ok && tileaa.LastOfSum(d) == d {
+		d, ok := tileaa.OnTensorUnit(op)
+		if ok && tileaa.LastOfSum(d) == d {
 			columns += tileaa.TensorColumnsOf(d)
+		}
+		if ok && d.Atom().Atom.Scaled() {
+			columns += int64(atom.WholeColumns(int(tileaa.ScaleColumnsOf(d.LhsScale()) + tileaa.ScaleColumnsOf(d.RhsScale()))))
 		}
 	})
 	for outer := ir.EnclosingLoop(loop); outer != nil; outer = ir.EnclosingLoop(outer) {

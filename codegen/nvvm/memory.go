@@ -112,10 +112,14 @@ func (f *fn) twoBytes(w reg) (lo, hi reg) {
 	return f.halvesOf(w, f.trunc(w, kI8), f.trunc(f.lshr(w, 8), kI8))
 }
 
-// halvesOf remembers of what two registers are the halves.
+// halvesOf remembers of what two registers are the halves. Constants are in no register.
 func (f *fn) halvesOf(word, low, high reg) (lo, hi reg) {
 	apart := split{word, []reg{low, high}}
-	f.wholes[low.id], f.wholes[high.id] = apart, apart
+	for _, half := range apart.parts {
+		if !half.isConst() {
+			f.wholes[half.id] = apart
+		}
+	}
 	return low, high
 }
 

@@ -289,21 +289,43 @@ func (x *expansion) insertWaits(position *ir.Value, before []*ir.Value) (after [
 // the next iteration, the last of those that the tensor unit sums up until the iteration ends where a single block is resident, or the
 // leadingProduct; nil without. Its operands are there at that wait, and the matrix unit would idle while threads begin copies.
 func (x *expansion) firstWaitProduct() *ir.Op {
+	product, leads := x.candidateProduct()
+	if product == nil || x.comesBefore(product) {
+		return nil
+	}
+	if d := ir.Cast[tileaa.Dot](product); leads && !d.InFlight() {
+		x.leaveInFlight(d)
+	}
+	return product
+}
+
+// candidateProduct is that product, whatever stands before it, and whether it leads the iteration.
+func (x *expansion) candidateProduct() (product *ir.Op, leads bool) {
 	if list := summands(x.loop.Op); x.oneBlock && len(list) > 0 && len(x.inFlight) == 0 && len(x.groups) == 1 && list[0].Atom().Atom.Tensor != nil {
-		return list[len(list)-1].Op
+		return list[len(list)-1].Op, false
 	}
 	for _, op := range x.loop.Op.Body().Ops() {
 		if d, ok := ir.As[tileaa.Dot](op); ok && d.When() != nil {
-			return tileaa.LastOfSum(d).Op
+			return tileaa.LastOfSum(d).Op, false
 		}
 	}
 	if d, ok := x.leadingProduct(); ok {
-		if !d.InFlight() {
-			x.leaveInFlight(d)
-		}
-		return d.Op
+		return d.Op, true
 	}
-	return nil
+	return nil, false
+}
+
+// comesBefore reports whether something that comes after a copy for this iteration, which would begin behind a product, stands in front of that.
+func (x *expansion) comesBefore(product *ir.Op) bool {
+	body, at := x.loop.Op.Body(), map[*ir.Op]bool{}
+	for op := body.First(); op != product; op = op.Next() {
+		at[op] = true
+	}
+	return slices.ContainsFunc(x.groups, func(g *group) bool {
+		return g.from == 0 && g.distance == 0 && slices.ContainsFunc(g.copies, func(i int) bool {
+			return slices.ContainsFunc(x.copies[i].ResultToken().Uses(), func(u *ir.Use) bool { return at[u.Owner().AncestorIn(body)] })
+		})
+	})
 }
 
 // leadingProduct is the product with which an iteration begins, if only the first wait is for its operands, so that it can be in flight
@@ -372,7 +394,7 @@ func (x *expansion) beginLater(g *group, position *ir.Value, before, after []*ir
 			after[i] = tileaa.JoinTokens(x.b, []*ir.Value{before[i], t})
 		}
 		known := after[i]
-		if g.from > 0 {
+		if g.from > 0 || g.distance > 0 { // this iteration's was begun earlier
 			known = before[i]
 		}
 		if known != nil {

@@ -111,8 +111,8 @@ func (r *rewriting) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Val
 	}
 }
 
-// onlyIf predicates a load on the existence of its iteration. A load of a block is redirected to the array's first block instead, as far as
-// there is one.
+// onlyIf predicates a load on the existence of its iteration. A load of a block is redirected beyond the end of its array instead, where nothing is
+// read: of an iteration that there is not there may be no array either.
 func (r *rewriting) onlyIf(load *ir.Op, exists *ir.Value) {
 	r.b.Before(load)
 	if l, ok := ir.As[tileaa.Load](load); ok {
@@ -144,9 +144,11 @@ func (r *rewriting) redirect(l tileaa.TiledLoad, exists *ir.Value) {
 		block, _ = tileaa.BlockOf(l.Op)
 	}
 	r.b.Before(block.Op)
-	var indices []*ir.Value
-	for _, i := range block.Indices() {
-		indices = append(indices, tileaa.NewSelect(r.b, exists, i, tileaa.Const(r.b, tileaa.AsTile(i), 0)).Result())
+	indices := slices.Clone(block.Indices())
+	if len(indices) > 0 {
+		t := tileaa.AsTile(indices[0])
+		beyond := min(farCoordinate/block.Traversal()[0], 1<<(tileaa.ElemBits(t.Elem)-1)-1)
+		indices[0] = tileaa.NewSelect(r.b, exists, indices[0], tileaa.Const(r.b, t, max(beyond, 1))).Result()
 	}
 	block.SetIndices(indices)
 	masked := slices.Clone(l.Masked())
@@ -155,6 +157,9 @@ func (r *rewriting) redirect(l tileaa.TiledLoad, exists *ir.Value) {
 	}
 	l.SetMasked(masked)
 }
+
+// farCoordinate is beyond the end of arrays. One that goes on there has memory there.
+const farCoordinate = 1 << 30
 
 // maxPrefetched is the registers of a thread for loads that are prefetched beside copies.
 const maxPrefetched = 16

@@ -115,7 +115,9 @@ func nestOf(op *ir.Op, copying map[*ir.Op]bool) (n *nest, ok bool) {
 // exitOf is the branch at the head of a loop that goes on with its first way or breaks in its second, and does nothing else; nil if the loop ends in another way.
 func exitOf(loop ir.Flow) *ir.Op {
 	breaks := loop.Terminators(ir.BreakFlow)
-	if len(breaks) != 1 {
+	returns := false
+	ir.Walk(loop.Op, ir.PreOrder, func(op *ir.Op) { returns = returns || op.Code() == tileaa.OpReturn })
+	if len(breaks) != 1 || returns {
 		return nil
 	}
 	exit := breaks[0].ParentOp()

@@ -153,7 +153,7 @@ func (g *group) memoryOps() []*ir.Op {
 // joinGroup adds an output to an earlier group if it may.
 func (c *slicer) joinGroup(o *output) bool {
 	for _, g := range slices.Backward(c.groups) {
-		if g.place.Block() != o.op.Block() || !c.mayDelay(g.outputs, o.op) {
+		if g.place.Block() != o.op.Block() || !c.mayDelay(g.outputs, o.op) || hasEffect(g.outputs) && c.leavesBetween(g.place, o.op) {
 			continue
 		}
 		all := c.cutAlike(append(slices.Clone(g.outputs), o))
@@ -165,6 +165,22 @@ func (c *slicer) joinGroup(o *output) bool {
 			c.output[p.op] = p
 		}
 		return true
+	}
+	return false
+}
+
+// hasEffect reports whether an output does more than give values.
+func hasEffect(outputs []*output) bool {
+	return slices.ContainsFunc(outputs, func(o *output) bool { return o.kind == effect })
+}
+
+// leavesBetween reports whether the block of two ops may be left between them: what has an effect must have happened by then.
+func (c *slicer) leavesBetween(from, to *ir.Op) bool {
+	i, _ := slices.BinarySearchFunc(c.exits, c.number[from], func(exit *ir.Op, n int) int { return c.number[exit] - n })
+	for ; i < len(c.exits) && c.number[c.exits[i]] < c.number[to]; i++ {
+		if c.number[ir.Target(c.exits[i])] < c.number[from] {
+			return true
+		}
 	}
 	return false
 }

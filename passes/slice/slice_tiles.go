@@ -108,6 +108,7 @@ type slicer struct {
 	tensorSums      map[*ir.Value]bool // sums that stay in tensor memory: their pieces are read behind their loops
 	known           *facts.Facts
 	number          map[*ir.Op]int // place in the walk: program order
+	exits           []*ir.Op       // terminators in branches that leave what is around the branch, in program order
 	orders          tokenOrder
 
 	loops    map[*ir.Op]bool // that can be cut
@@ -141,6 +142,9 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		c.number[op] = len(c.number)
+		if target := ir.Target(op); op.Traits().Has(ir.Terminator) && target != nil && target != op.ParentOp() {
+			c.exits = append(c.exits, op)
+		}
 		if !p.SumsInTensor {
 			return
 		}

@@ -356,7 +356,11 @@ func (c *rangeChecks) splitPoint(b *ir.Builder) *ir.Value {
 		end = tileaa.NewMini(b, end, n, def.Signed).Result()
 	}
 	if first, ok := tileaa.SplatInt(lower); !ok || first != 0 || !c.nonNegative(upper) {
-		end = tileaa.NewMaxi(b, end, as(lower, !c.loop.Unsigned()), def.Signed).Result()
+		signedness := def.Signed
+		if c.loop.Unsigned() { // a lower bound that is above every upper one is no negative number
+			signedness = def.Unsigned
+		}
+		end = tileaa.NewMaxi(b, end, as(lower, !c.loop.Unsigned()), signedness).Result()
 	}
 	if t == counterType || tileaa.ElemBits(counterType.Elem) == 64 {
 		return end

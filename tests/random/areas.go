@@ -18,8 +18,10 @@ type area struct {
 	written bool
 
 	after    string   // the token of what has been written
-	reads    []string // those of what has read it since
+	reads    []string // those of what has read it since, but for those that others of them come after
+	latest   []string // those of what has read it in this round
 	hidden   bool     // here nothing may access it
+	apart    bool     // but for a loop whose rounds have a piece of it each
 	readOnly bool     // here nothing may write
 }
 
@@ -90,6 +92,8 @@ type layer struct {
 	at, kind       string
 	pointers       bool
 	sparse         int // the dimension whose rows are named one by one; -1: none
+	pointer        string
+	shift          int // the elements of the area in front of the array
 }
 
 // tiles is how many there are along a dimension.
@@ -102,7 +106,7 @@ func (p *program) layer(a *area, t typ, tiles []int) *layer {
 
 // layerAs does so; rows of a plain array are aligned, and a partition view has its tiles.
 func (p *program) layerAs(plain bool, a *area, t typ, tiles []int) *layer {
-	l := &layer{area: a, tile: t, shape: make([]int, len(tiles)), strides: make([]int, len(tiles)), steps: slices.Clone(t.shape), sparse: -1}
+	l := &layer{area: a, tile: t, shape: make([]int, len(tiles)), strides: make([]int, len(tiles)), steps: slices.Clone(t.shape), sparse: -1, pointer: a.pointer}
 	g := p.generator
 	for d, n := range tiles {
 		l.shape[d] = max(1, n*t.shape[d]-choose(g, 0, 0, g.r.IntN(t.shape[d])))
@@ -196,7 +200,7 @@ func (l *layer) each(m *machine, index []value, rows value, f func(i, address in
 	for _, v := range index {
 		place = append(place, m.one(v))
 	}
-	base := l.first(m)
+	base := l.first(m) + l.shift
 	over(l.tile.shape, func(i int, at []int) {
 		if address, inside := l.address(at, place, m.tiles[rows.name]); inside {
 			f(i, base+address)
@@ -204,12 +208,59 @@ func (l *layer) each(m *machine, index []value, rows value, f func(i, address in
 	})
 }
 
+// before is the token that a read comes after: of what has been written, or of other reads, for which that of this one stands from then on. They may be of other
+// areas, which are followed.
+func (p *program) before(a *area) (token string, followed []*area) {
+	var list []string
+	if a.written {
+		list = []string{a.after}
+	}
+	chained := 40
+	if p.simple {
+		chained = 85
+	}
+	if n := len(a.reads); a.written && n > 0 && p.chance(chained) {
+		p.note("read after a read")
+		if list = a.reads; n > 1 && p.chance(70) {
+			i := max(p.r.IntN(n), p.r.IntN(n))
+			list, a.reads = a.reads[i:i+1:i+1], slices.Concat(a.reads[:i], a.reads[i+1:])
+		} else {
+			a.reads = nil
+		}
+	}
+	for _, b := range p.areas {
+		if b != a && len(b.reads) > 0 && (!b.hidden || b.apart) && p.chance(15) {
+			p.note("read after a read of another array")
+			list, followed = slices.Concat(list, b.reads), append(followed, b)
+			b.reads = nil
+		}
+	}
+	if len(list) == 0 {
+		return "", nil
+	}
+	return p.join(list...), followed
+}
+
+// loadOrder is how a load is ordered.
+func (p *program) loadOrder(l *layer) string {
+	switch {
+	case p.acquires:
+		p.note("acquire load")
+		return "acquire " + choose(p.generator, "tl_blk", "device", "sys")
+	case p.simple && p.chance(90):
+		return "weak"
+	}
+	order := p.order("acquire", l.elem)
+	if strings.HasPrefix(order, "acquire") {
+		p.note("acquire load")
+	}
+	return order
+}
+
 // load reads the tile at an index.
 func (p *program) load(l *layer, index []value) value {
-	v, after, token := value{name: p.fresh(), typ: l.tile, bound: l.limit}, p.fresh(), ""
-	if l.written {
-		token = l.after
-	}
+	v, after := value{name: p.fresh(), typ: l.tile, bound: l.limit}, p.fresh()
+	token, followed := p.before(l.area)
 	var rows value
 	if l.pointers {
 		ptr, pt, mask, maskType := p.pointersOf(l, index)
@@ -218,15 +269,18 @@ func (p *program) load(l *layer, index []value) value {
 			clause = ", " + mask + ", " + p.number(l.tile, 0).name
 			maskType += ", " + l.tile.String()
 		}
-		p.emit("%s, %s = load_ptr_tko %s %s%s%s : %s%s -> %s, token", v.name, after, p.order("acquire", l.elem), ptr, clause, tokenClause(token), pt, maskType, l.tile)
+		p.emit("%s, %s = load_ptr_tko %s %s%s%s : %s%s -> %s, token", v.name, after, p.loadOrder(l), ptr, clause, tokenClause(token), pt, maskType, l.tile)
 	} else {
 		var at, types string
 		rows, at, types = p.indexClause(l, index)
-		p.emit("%s, %s = load_view_tko %s %s[%s]%s : %s, %s -> %s, token", v.name, after, p.order("acquire", l.elem), l.at, at, tokenClause(token), l.kind, types, l.tile)
+		p.emit("%s, %s = load_view_tko %s %s[%s]%s : %s, %s -> %s, token", v.name, after, p.loadOrder(l), l.at, at, tokenClause(token), l.kind, types, l.tile)
 	}
 	if l.written {
-		l.reads = append(l.reads, after)
+		l.reads, l.latest = append(l.reads, after), append(l.latest, after)
 		p.note("load of memory that is written")
+	}
+	for _, a := range followed {
+		a.reads = append(a.reads, after)
 	}
 	p.do(func(m *machine) {
 		out, from := make([]int64, l.tile.n()), m.memory[l.param]

@@ -27,6 +27,7 @@
 //	sums.go       their products, in loops of many forms
 //	regions.go    their loops and branches, and the tokens that go through them
 //	areas.go      their memory: views, pointers, tokens
+//	pieces.go     their loops whose rounds have a piece of memory each, and tiles that a loop overwrites
 //	exact.go      their operations, as text and as numbers
 //	evaluate.go   what they leave in memory
 //	rows.go       operations that their rows say enough of

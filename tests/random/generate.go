@@ -69,6 +69,7 @@ type generator struct {
 	used        map[string]bool // values that something is made of: what nothing is made of, the compiler drops
 	sums        []value         // of loops along K outside of regions: always results, or nothing would be left of the loop
 	tally       Tally
+	fewWarps    bool // which must cut its biggest tiles
 }
 
 // Feature is something that modules have unless it is disabled: what a compiler for a GPU does not accept, or what would show a
@@ -208,7 +209,11 @@ func (g *generator) hints(kind Kind) string {
 	if kind == Mixed || !g.chance(40) {
 		return ""
 	}
-	hints := fmt.Sprintf("num_worker_warps_per_cta = %d", choose(g, 1, 2, 4, 8, 8, 16, 32))
+	warps := choose(g, 1, 2, 4, 8, 8, 16, 32)
+	if g.fewWarps && g.chance(70) {
+		warps = choose(g, 1, 2)
+	}
+	hints := fmt.Sprintf("num_worker_warps_per_cta = %d", warps)
 	if g.chance(30) {
 		hints += fmt.Sprintf(", occupancy = %d", choose(g, 1, 2, 4, 8))
 	}

@@ -18,6 +18,8 @@ type program struct {
 	start    string   // the token before everything
 	finally  []func() // what has to be done before the end
 	features map[string]int
+	simple   bool // what a loop over pieces does is what overlaps best
+	acquires bool // a load acquires
 }
 
 // note counts something that the program has.
@@ -96,7 +98,7 @@ func init() {
 	programKinds = []programKind{
 		{14, (*program).arithmetic}, {6, (*program).selection}, {6, (*program).conversionOf}, {8, (*program).movement}, {6, (*program).folding},
 		{10, (*program).loading}, {10, (*program).storing}, {5, (*program).product}, {5, (*program).scaledProduct}, {8, (*program).branching}, {8, (*program).counting},
-		{16, (*program).alongK}, {3, (*program).early}, {4, (*program).tilesInTurn}, {3, (*program).listed}, {4, (*program).updating}, {3, (*program).adding},
+		{16, (*program).alongK}, {3, (*program).early}, {4, (*program).tilesInTurn}, {3, (*program).listed}, {4, (*program).updating}, {3, (*program).adding}, {22, (*program).inPieces}, {8, (*program).overwritten},
 	}
 }
 

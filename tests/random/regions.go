@@ -11,6 +11,8 @@ type crossing struct {
 	areas   []*area
 	carried carried
 	collect bool // the region only reads them: the token collects its reads
+	apart   bool // each round has a piece of its own: the token collects what rounds do
+	meet    bool // so it is, and this token is that of reads, which those of the next round come after
 }
 
 // crossings chooses what a region may access.
@@ -18,7 +20,7 @@ func (p *program) crossings() (list []*crossing) {
 	var ordered []*area
 	for _, a := range p.areas {
 		switch {
-		case !a.written || a.hidden || p.chance(30):
+		case !a.written || a.hidden && !a.apart || p.chance(30):
 		case a.readOnly || p.chance(25):
 			p.note("region that only reads memory that is written")
 			list = append(list, &crossing{areas: []*area{a}, collect: true})
@@ -26,7 +28,7 @@ func (p *program) crossings() (list []*crossing) {
 			ordered = append(ordered, a)
 		}
 	}
-	if len(ordered) > 1 && p.chance(40) {
+	if len(ordered) > 1 && !slices.ContainsFunc(ordered, func(a *area) bool { return a.apart }) && p.chance(40) {
 		p.note("one token for several arrays")
 		list, ordered = append(list, &crossing{areas: ordered}), nil
 	}
@@ -34,19 +36,52 @@ func (p *program) crossings() (list []*crossing) {
 		list = append(list, &crossing{areas: []*area{a}})
 	}
 	for _, c := range list {
-		var before []string
-		for _, a := range c.areas {
-			before = append(before, a.all()...)
-		}
-		c.carried = carried{init: value{name: p.join(before...)}, arg: value{name: p.fresh()}, token: true}
+		c.begin(p)
 	}
+	return list
+}
+
+// begin is the token after what has accessed the areas in front of the region.
+func (c *crossing) begin(p *program) {
+	var before []string
+	for _, a := range c.areas {
+		before = append(before, a.all()...)
+	}
+	c.carried = carried{init: value{name: p.join(before...)}, arg: value{name: p.fresh()}, token: true}
+}
+
+// inLoop chooses what a loop may access. The rounds of some have a piece each of an area: reads of a round come after what was before the loop, or after those of the round
+// before as well.
+func (p *program) inLoop(s span) (list []*crossing) {
+	a := s.pieces
+	if a == nil {
+		return p.crossings()
+	}
+	a.hidden = true
+	list = append(p.crossings(), &crossing{areas: []*area{a}, apart: true})
+	if s.readsMeet {
+		p.note("reads of a round after those of the one before")
+		list = append(list, &crossing{areas: []*area{a}, apart: true, meet: true})
+	}
+	for _, c := range list {
+		if c.apart {
+			c.begin(p)
+		}
+	}
+	a.hidden = false
 	return list
 }
 
 // token is that after everything that this program has done with the areas so far.
 func (c *crossing) token(p *program) string {
-	if c.collect {
-		return p.join(c.areas[0].reads...)
+	a := c.areas[0]
+	switch {
+	case c.collect:
+		return p.join(a.reads...)
+	case c.meet:
+		return p.join(slices.Concat([]string{c.carried.arg.name}, a.latest)...)
+	case c.apart:
+		return p.join(slices.Concat([]string{c.carried.arg.name}, a.all())...)
 	}
 	var list []string
 	for _, a := range c.areas {
@@ -57,13 +92,18 @@ func (c *crossing) token(p *program) string {
 
 // enter makes the areas of crossings, and no others, accessible after their tokens of these names.
 func (p *program) enter(list []*crossing, name func(c *crossing) string) {
+	apart := map[*area]bool{}
 	for _, a := range p.areas {
-		a.hidden = true
+		apart[a] = a.apart
+		a.hidden, a.apart = true, false
 	}
 	for _, c := range list {
 		for _, a := range c.areas {
-			a.hidden, a.reads = false, nil
-			if a.readOnly = c.collect; c.collect {
+			a.apart = c.apart || apart[a]
+			a.hidden, a.reads, a.latest = a.apart, nil, nil
+			if a.readOnly = c.collect; c.apart && !c.meet {
+				a.after = c.carried.init.name
+			} else if c.collect {
 				a.reads = []string{name(c)}
 			} else {
 				a.after = name(c)
@@ -79,7 +119,7 @@ func (p *program) enter(list []*crossing, name func(c *crossing) string) {
 func (p *program) leave(list []*crossing, name func(i int) string) {
 	for i, c := range list {
 		for _, a := range c.areas {
-			if c.collect {
+			if c.collect || c.meet {
 				a.reads = append(a.reads, name(i))
 			} else {
 				a.after, a.reads = name(i), nil
@@ -136,7 +176,9 @@ type span struct {
 	elem               string
 	first, step, times int
 	endless, unsigned  bool
-	shared             int // so many rounds that the tile blocks take in turn, if not 0
+	shared             int   // so many rounds that the tile blocks take in turn, if not 0
+	pieces             *area // of which each round has a piece of its own; nil: none
+	readsMeet          bool  // reads of a round come after those of the one before
 }
 
 // repeat writes a loop. The body takes the number of the round, what the loop carries, and gives what the next one begins with, of elements of at most limit.
@@ -147,7 +189,7 @@ func (p *program) repeat(s span, inits []value, limits []int, body func(round va
 		list[i].arg.bound = limits[i]
 	}
 	args := argsOf(list)
-	f := &frame{cross: p.crossings(), now: args, breaks: s.endless}
+	f := &frame{cross: p.inLoop(s), now: args, breaks: s.endless}
 	first, last, step := s.bounds(p, t)
 	if s.endless {
 		list = append(list, carried{init: first, arg: value{name: p.fresh(), typ: t}})

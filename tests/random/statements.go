@@ -241,7 +241,7 @@ func (p *program) counting() {
 func (p *program) updating() {
 	var list []*area
 	for _, a := range p.areas {
-		if a.written && !a.hidden && !a.readOnly && a.limit <= smallest && (a.elem == "i32" || a.elem == "i64" || a.elem == "f32") {
+		if a.written && !a.hidden && !a.readOnly && a.limit <= smallest && changesAtomically(a.elem) {
 			list = append(list, a)
 		}
 	}
@@ -255,7 +255,17 @@ func (p *program) updating() {
 	for !l.pointers { // until it is one of pointers
 		l = p.layer(a, t, p.tilesFor(t, a.length))
 	}
-	index := p.indexIn(l)
+	old := p.update(v, l, p.indexIn(l))
+	if l.shape[0]%l.tile.shape[0] == 0 { // else some elements are of no meaning
+		p.keep(old)
+	}
+}
+
+func changesAtomically(elem string) bool { return elem == "i32" || elem == "i64" || elem == "f32" }
+
+// update changes a tile atomically, and is what was there.
+func (p *program) update(v value, l *layer, index []value) value {
+	a, t := l.area, v.typ
 	mode, f := "xchg", func(_, x int64) int64 { return x }
 	if isInt(a.elem) && p.chance(60) {
 		mode, f = "max", func(old, x int64) int64 { return max(old, x) }
@@ -269,7 +279,6 @@ func (p *program) updating() {
 	p.emit("%s, %s = atomic_rmw_tko relaxed device %s, %s, %s, %s token=%s : %s, %s%s -> %s, token", old.name, after, ptr, mode, v.name, mask, p.join(a.all()...), pt, t, maskType, t)
 	a.after, a.reads = after, nil
 	p.note("atomic beside loads")
-	whole := l.shape[0]%l.tile.shape[0] == 0
 	p.do(func(m *machine) {
 		out := make([]int64, t.n())
 		l.each(m, index, value{}, func(i, address int) {
@@ -278,9 +287,7 @@ func (p *program) updating() {
 		})
 		m.tiles[old.name] = out
 	})
-	if whole { // else some elements are of no meaning
-		p.keep(old)
-	}
+	return old
 }
 
 func (p *program) constantText(text string, t typ) string {

@@ -206,7 +206,7 @@ func (g *generator) text(kind Kind) string {
 
 // hints ask for warps, and for blocks on a multiprocessor, in some modules with products.
 func (g *generator) hints(kind Kind) string {
-	if kind == Mixed || !g.chance(40) {
+	if likely := map[bool]int{false: 40, true: 75}[g.fewWarps]; kind == Mixed || !g.chance(likely) {
 		return ""
 	}
 	warps := choose(g, 1, 2, 4, 8, 8, 16, 32)

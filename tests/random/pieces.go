@@ -392,8 +392,11 @@ func (w *pieces) write(l tiled, round value, read []value) {
 // overwritten is a tile that is read in front of a loop which overwrites it, with what follows from it.
 func (p *program) overwritten() {
 	a, ok := p.writable()
-	if !ok || p.depth > 1 {
+	if p.depth > 1 || !ok && p.depth > 0 {
 		return
+	}
+	if p.depth == 0 && (!ok || p.chance(50)) { // a wide type, whose tiles take many registers
+		a = p.area(choose(p.generator, "f32", "i32", "f64"), true, smallest)
 	}
 	n := half >> (p.r.IntN(3) * p.r.IntN(2))
 	p.fewWarps = true

@@ -88,7 +88,7 @@ type unrolling struct {
 func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
 	u := &unrolling{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op)}}, loads: map[*ir.Op][]*ir.Value{}, early: map[*ir.Op]int{}}
 	u.flow, _ = ir.LoopOf(op)
-	a := addressing{u, u.waiting(s), map[*ir.Value]int{}}
+	a := addressing{u, u.waiting(s), map[*ir.Value]int{}, map[*ir.Value]bool{}}
 	for o := op.Body().First(); o != nil; o = o.Next() {
 		s.Step()
 		load := kernel.IsPlainLoad(o) && !tileaa.IsStrong(o)
@@ -154,8 +154,9 @@ func (u *unrolling) waiting(s *pass.State) map[*ir.Value]bool {
 // addressing finds what can be computed before the rest of the body, and after how many loads that wait for each other.
 type addressing struct {
 	*unrolling
-	waits map[*ir.Value]bool
-	depth map[*ir.Value]int // of results that can
+	waits    map[*ir.Value]bool
+	depth    map[*ir.Value]int  // of results that can
+	followed map[*ir.Value]bool // carried values whose next ones go first
 }
 
 // depthOf reports whether the operands of an op but for tokens can be computed before the rest of the body, and after how many loads.
@@ -176,14 +177,18 @@ func (a *addressing) depthOf(op *ir.Op) (deep int, ok bool) {
 	return deep, true
 }
 
-// first has an op, and what its operands follow from, go first.
+// first has an op, and what its operands but for tokens follow from, in this iteration and those before, go first.
 func (a *addressing) first(op *ir.Op, deep int) {
 	if _, known := a.early[op]; known {
 		return
 	}
 	a.early[op] = deep
 	for _, v := range op.Operands() {
-		if i, carried := a.flow.CarriedIndex(v); carried && !tileaa.IsToken(v) {
+		if tileaa.IsToken(v) {
+			continue
+		}
+		for i, carried := a.flow.CarriedIndex(v); carried && !a.followed[v]; i, carried = a.flow.CarriedIndex(v) {
+			a.followed[v] = true
 			v = a.flow.Continues()[0].Operand(i)
 		}
 		if from := v.DefiningOp(); from != nil && from.Block() == a.loop.Op.Body() && movesFreely(from) {

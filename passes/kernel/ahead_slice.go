@@ -51,13 +51,15 @@ func (a *AheadSlice) Computable(v *ir.Value) bool {
 	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !a.Computable(o) })
 }
 
-// unordered reports whether an op is a load whose tokens order it with nothing in the loop.
+// unordered reports whether an op is a load whose tokens order it with nothing in the loop, and that reads nothing in an iteration that there is not: its
+// array is one of outside, and its index can lie beyond the end of that.
 func (a *AheadSlice) unordered(op *ir.Op) bool {
 	if !IsPlainLoad(op) || tileaa.IsStrong(op) || op.Result(1).HasUses() {
 		return false
 	}
 	if block, ok := tileaa.BlockOf(op); ok {
-		if _, sparse := block.SparseDim(); sparse {
+		if _, sparse := block.SparseDim(); sparse || !ir.DefinedOutside(block.Memref(), a.Loop) ||
+			slices.ContainsFunc(block.Indices(), func(i *ir.Value) bool { return tileaa.ElemBits(tileaa.AsTile(i).Elem) < 32 }) {
 			return false
 		}
 	}

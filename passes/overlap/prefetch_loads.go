@@ -147,8 +147,8 @@ func (r *rewriting) redirect(l tileaa.TiledLoad, exists *ir.Value) {
 	indices := slices.Clone(block.Indices())
 	if len(indices) > 0 {
 		t := tileaa.AsTile(indices[0])
-		beyond := min(farCoordinate/block.Traversal()[0], 1<<(tileaa.ElemBits(t.Elem)-1)-1)
-		indices[0] = tileaa.NewSelect(r.b, exists, indices[0], tileaa.Const(r.b, t, max(beyond, 1))).Result()
+		beyond := max(farCoordinate/block.Traversal()[0], 1)
+		indices[0] = tileaa.NewSelect(r.b, exists, indices[0], tileaa.Const(r.b, t, beyond)).Result()
 	}
 	block.SetIndices(indices)
 	masked := slices.Clone(l.Masked())

@@ -517,7 +517,7 @@ func (t *thread) loop(op *ir.Op) *ir.Op {
 	if loop, ok := ir.As[tileaa.For](op); ok {
 		at, step, trips = t.count(loop)
 	}
-	if t.asked {
+	if t.asked || t.cut {
 		return nil
 	}
 	t.pass(f.Inits(), f.Carried())
@@ -574,7 +574,8 @@ func (t *thread) count(loop tileaa.For) (from, step, trips uint64) {
 		return 0, 0, 0
 	}
 	a, b := int64(from<<(64-width)), int64(to<<(64-width))
-	if low(step, width) == 0 { // what was chosen for another number: no program means this loop
+	if low(step, width) == 0 { // what was chosen for another number: no program means this loop, nor what stands before it for it
+		t.cut = true
 		return from, step, 0
 	}
 	if loop.Unsigned() && from >= to || !loop.Unsigned() && a >= b {

@@ -322,7 +322,7 @@ func (x *expansion) comesBefore(product *ir.Op) bool {
 		at[op] = true
 	}
 	return slices.ContainsFunc(x.groups, func(g *group) bool {
-		return g.from == 0 && g.distance == 0 && slices.ContainsFunc(g.copies, func(i int) bool {
+		return g.distance == 0 && slices.ContainsFunc(g.copies, func(i int) bool {
 			return slices.ContainsFunc(x.copies[i].ResultToken().Uses(), func(u *ir.Use) bool { return at[u.Owner().AncestorIn(body)] })
 		})
 	})
@@ -394,7 +394,7 @@ func (x *expansion) beginLater(g *group, position *ir.Value, before, after []*ir
 			after[i] = tileaa.JoinTokens(x.b, []*ir.Value{before[i], t})
 		}
 		known := after[i]
-		if g.from > 0 || g.distance > 0 { // this iteration's was begun earlier
+		if g.distance > 0 { // this iteration's was begun earlier
 			known = before[i]
 		}
 		if known != nil {

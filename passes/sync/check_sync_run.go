@@ -524,7 +524,7 @@ func (t *thread) loop(op *ir.Op) *ir.Op {
 	for range trips {
 		if v := f.InductionVar(); v != nil {
 			t.values[v] = number{known: true, bits: at}
-			at = low(at+step, ir.BitWidth(tileaa.AsTile(v).Elem))
+			at = tileaa.Truncate(at+step, ir.BitWidth(tileaa.AsTile(v).Elem))
 		}
 		t.rounds[op.Body()]++
 		term := t.block(op.Body())
@@ -567,21 +567,21 @@ func (t *thread) count(loop tileaa.For) (from, step, trips uint64) {
 		if trips > 0 {
 			end -= step - 1
 		}
-		ends = append(ends, low(end, width))
+		ends = append(ends, tileaa.Truncate(end, width))
 	}
 	to, ok := t.ask(t.value(loop.Upper()), loop.Op, ends...)
 	if !ok {
 		return 0, 0, 0
 	}
-	a, b := int64(from<<(64-width)), int64(to<<(64-width))
-	if low(step, width) == 0 { // what was chosen for another number: no program means this loop, nor what stands before it for it
+	a, b := tileaa.SignExtend(from, width), tileaa.SignExtend(to, width)
+	if tileaa.Truncate(step, width) == 0 { // what was chosen for another number: no program means this loop, nor what stands before it for it
 		t.cut = true
 		return from, step, 0
 	}
 	if loop.Unsigned() && from >= to || !loop.Unsigned() && a >= b {
 		return from, step, 0
 	}
-	return from, step, (low(to-from, width) + step - 1) / step
+	return from, step, (tileaa.Truncate(to-from, width) + step - 1) / step
 }
 
 // trips is how often loops run: the slots are used not at all, in part, once, and in their third round.
@@ -590,6 +590,3 @@ func (k *skeleton) trips() []uint64 {
 	slices.Sort(all[1:])
 	return slices.Compact(all)
 }
-
-// low are the low bits of a number.
-func low(x uint64, width int) uint64 { return x << (64 - width) >> (64 - width) }

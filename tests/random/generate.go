@@ -368,17 +368,32 @@ func (g *generator) statements(n int) {
 	}
 }
 
-// kind is a kind of statement.
-type kind struct {
+// kind is a kind of statement that a generator makes.
+type kind[G any] struct {
 	weight int
-	make   func(*generator)
+	make   func(G)
+}
+
+// statementOf makes a statement of one of some kinds.
+func statementOf[G any](g G, r *rand.Rand, kinds []kind[G]) {
+	total := 0
+	for _, k := range kinds {
+		total += k.weight
+	}
+	at := r.IntN(total)
+	for _, k := range kinds {
+		if at -= k.weight; at < 0 {
+			k.make(g)
+			return
+		}
+	}
 }
 
 // kinds of statements with their weights. It is filled by init, because statements are made of statements.
-var kinds []kind
+var kinds []kind[*generator]
 
 func init() {
-	kinds = []kind{
+	kinds = []kind[*generator]{
 		{18, (*generator).intBinary}, {6, (*generator).intUnary}, {6, (*generator).compare}, {4, (*generator).pick},
 		{12, (*generator).floatBinary}, {6, (*generator).floatUnary}, {12, (*generator).approximate},
 		{11, (*generator).conversion}, {41, (*generator).reshaping}, {6, (*generator).reduction}, {7, (*generator).scanning},
@@ -391,19 +406,7 @@ func init() {
 	}
 }
 
-func (g *generator) statement() {
-	total := 0
-	for _, k := range kinds {
-		total += k.weight
-	}
-	at := g.r.IntN(total)
-	for _, k := range kinds {
-		if at -= k.weight; at < 0 {
-			k.make(g)
-			return
-		}
-	}
-}
+func (g *generator) statement() { statementOf(g, g.r, kinds) }
 
 // scope runs f in a region: what f defines is forgotten.
 func (g *generator) scope(f func()) {

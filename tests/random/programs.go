@@ -87,15 +87,10 @@ func (p *program) knownNumber(t typ, n int) value {
 }
 
 // programKinds are the statements of programs with their weights. It is filled by init, because statements are made of statements.
-var programKinds []programKind
-
-type programKind struct {
-	weight int
-	make   func(*program)
-}
+var programKinds []kind[*program]
 
 func init() {
-	programKinds = []programKind{
+	programKinds = []kind[*program]{
 		{14, (*program).arithmetic}, {6, (*program).selection}, {6, (*program).conversionOf}, {8, (*program).movement}, {6, (*program).folding},
 		{10, (*program).loading}, {10, (*program).storing}, {5, (*program).product}, {5, (*program).scaledProduct}, {8, (*program).branching}, {8, (*program).counting},
 		{16, (*program).alongK}, {3, (*program).early}, {4, (*program).tilesInTurn}, {3, (*program).listed}, {4, (*program).updating}, {3, (*program).adding}, {22, (*program).inPieces}, {8, (*program).overwritten},
@@ -108,19 +103,7 @@ func (p *program) statements(n int) {
 	}
 }
 
-func (p *program) statement() {
-	total := 0
-	for _, k := range programKinds {
-		total += k.weight
-	}
-	at := p.r.IntN(total)
-	for _, k := range programKinds {
-		if at -= k.weight; at < 0 {
-			k.make(p)
-			return
-		}
-	}
-}
+func (p *program) statement() { statementOf(p, p.r, programKinds) }
 
 // found is a visible tile that suits, with a bias to newer ones.
 func (p *program) found(suits func(value) bool) (value, bool) {

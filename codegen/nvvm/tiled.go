@@ -465,6 +465,9 @@ func tiledLoad(f *fn, op *ir.Op) {
 	if strong {
 		vec, owner = 1, f.owners(l)
 	}
+	if when := ir.Cast[tileaa.TiledLoad](op).When(); when != nil {
+		owner = f.and(owner, f.scalar(when))
+	}
 	out := f.newTile(f.memoryElem(t.Elem), numRegs(t))
 	fill := f.newTile(out.elem, out.len())
 	copy(fill.regs, slices.Repeat([]reg{v.padding}, out.len()))

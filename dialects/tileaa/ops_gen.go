@@ -2349,7 +2349,7 @@ func NewPointerBlock(b *ir.Builder, resultType ir.Type, ptr *ir.Value, opts Poin
 	return PointerBlock{b.Create(s)}
 }
 
-// TiledLoad is tiled_load: loads a block; elements outside the array are the block's padding, else unspecified.
+// TiledLoad is tiled_load: loads a block; elements outside the array are the block's padding, else unspecified. Unless when holds, it reads nothing and all are unspecified.
 type TiledLoad struct{ Op *ir.Op }
 
 func (TiledLoad) Matches(c ir.Code) bool { return c == OpTiledLoad }
@@ -2358,6 +2358,8 @@ func (o TiledLoad) Block() *ir.Value                  { return o.Op.OperandOf(0)
 func (o TiledLoad) SetBlock(v *ir.Value)              { o.Op.SetOperandOf(0, v) }
 func (o TiledLoad) Token() *ir.Value                  { return o.Op.OperandOf(1) }
 func (o TiledLoad) SetToken(v *ir.Value)              { o.Op.SetOperandOf(1, v) }
+func (o TiledLoad) When() *ir.Value                   { return o.Op.OperandOf(2) }
+func (o TiledLoad) SetWhen(v *ir.Value)               { o.Op.SetOperandOf(2, v) }
 func (o TiledLoad) Order() def.MemOrder               { v, _ := o.Op.EnumAttr(0); return def.MemOrder(v) }
 func (o TiledLoad) SetOrder(v def.MemOrder)           { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o TiledLoad) Scope() (def.Scope, bool)          { v, ok := o.Op.EnumAttr(1); return def.Scope(v), ok }
@@ -2398,6 +2400,7 @@ func (o TiledLoad) ResultToken() *ir.Value { return o.Op.ResultOf(1) }
 // TiledLoadOptions are what a tiled_load may lack.
 type TiledLoadOptions struct {
 	Token          *ir.Value
+	When           *ir.Value
 	Order          def.MemOrder
 	Scope          *def.Scope
 	Latency        *int64
@@ -2412,9 +2415,10 @@ type TiledLoadOptions struct {
 // NewTiledLoad makes a tiled_load at the builder's place.
 func NewTiledLoad(b *ir.Builder, resultType ir.Type, block *ir.Value, opts TiledLoadOptions) TiledLoad {
 	s := ir.State{Def: opRows[OpTiledLoad.Index()-1]}
-	s.Groups = make([]int32, 0, 2)
+	s.Groups = make([]int32, 0, 3)
 	s.AddOperand(block)
 	s.AddOperand(opts.Token)
+	s.AddOperand(opts.When)
 	s.Attrs = make([]ir.Attribute, 9)
 	if opts.Order != 0 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(opts.Order))
@@ -5766,6 +5770,7 @@ func (PredicatedOp) Matches(c ir.Code) bool {
 	switch c {
 	case
 		OpDot,
+		OpTiledLoad,
 		OpBufferLoad,
 		OpAsyncCopy:
 		return true
@@ -5775,6 +5780,7 @@ func (PredicatedOp) Matches(c ir.Code) bool {
 
 var predicatedOpWhen = [...]int8{
 	71:  6, // dot
+	81:  2, // tiled_load
 	114: 1, // buffer_load
 	122: 3, // async_copy
 	141: 0}

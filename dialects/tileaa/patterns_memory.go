@@ -166,7 +166,7 @@ func loadElement(b *ir.Builder, l TiledLoad, block BlockTile, e Extract) TiledLo
 	}
 	t := AsTile(e.Result())
 	one := NewBlockTile(b, Block(b.Ctx, t.Elem, t.Shape...), block.Memref(), indices, ones, block.DimMap(), o).Result()
-	return NewTiledLoad(b, t, one, TiledLoadOptions{Token: l.Token()})
+	return NewTiledLoad(b, t, one, TiledLoadOptions{Token: l.Token(), When: l.When()})
 }
 
 // constantMask: a mask that is true everywhere is none; an access that is masked everywhere does not happen, when it is

@@ -51,17 +51,10 @@ func (a *AheadSlice) Computable(v *ir.Value) bool {
 	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !a.Computable(o) })
 }
 
-// unordered reports whether an op is a load whose tokens order it with nothing in the loop, and that reads nothing in an iteration that there is not: its
-// array is one of outside, and its index can lie beyond the end of that.
+// unordered reports whether an op is a load whose tokens order it with nothing in the loop.
 func (a *AheadSlice) unordered(op *ir.Op) bool {
 	if !IsPlainLoad(op) || tileaa.IsStrong(op) || op.Result(1).HasUses() {
 		return false
-	}
-	if block, ok := tileaa.BlockOf(op); ok {
-		if _, sparse := block.SparseDim(); sparse || !ir.DefinedOutside(block.Memref(), a.Loop) ||
-			slices.ContainsFunc(block.Indices(), func(i *ir.Value) bool { return tileaa.ElemBits(tileaa.AsTile(i).Elem) < 32 }) {
-			return false
-		}
 	}
 	t := tileaa.TokenBefore(op)
 	return t == nil || ir.DefinedOutside(t, a.Loop)
@@ -92,7 +85,8 @@ func CanPrefetch(load *ir.Op) bool {
 	if l, pointers := ir.As[tileaa.Load](load); pointers {
 		return addressKnownAhead(l)
 	}
-	_, ok := sliceAhead(loop, ir.Cast[tileaa.TiledLoad](load).Block())
+	l := ir.Cast[tileaa.TiledLoad](load)
+	_, ok := sliceAhead(loop, l.Block(), l.When())
 	return ok
 }
 

@@ -200,8 +200,12 @@ func beginCopy(s *pass.State, b *ir.Builder, load *ir.Op, buffer *ir.Value, mem 
 	vec, _ := copyWidth(s, load)
 	width := int64(vec)
 	fast, _ := access.Fast()
+	var when *ir.Value
+	if p, ok := ir.As[tileaa.PredicatedOp](load); ok {
+		when = p.When()
+	}
 	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: copyLayout(load, mem, vec)}, tileaa.AsyncCopyOptions{
-		Token: tileaa.TokenBefore(load), Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(),
+		Token: tileaa.TokenBefore(load), When: when, Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(),
 		Ragged: access.Ragged()})
 	tileaa.NewAsyncCommit(b)
 	return c

@@ -124,11 +124,8 @@ func (r *rewriting) moreThan(counter, than *ir.Value) *ir.Value {
 func (r *rewriting) laterCounter(counter *ir.Value, k int64, exists *ir.Value) (*ir.Value, *ir.Value) {
 	t := tileaa.AsTile(counter)
 	further := func(by *ir.Value) {
-		more := r.moreThan(counter, by)
-		if exists != nil {
-			more = tileaa.NewAndi(r.b, exists, more).Result()
-		}
-		counter, exists = tileaa.NewAddi(r.b, counter, by, tileaa.AddiOptions{}).Result(), more
+		exists = both(r.b, exists, r.moreThan(counter, by))
+		counter = tileaa.NewAddi(r.b, counter, by, tileaa.AddiOptions{}).Result()
 	}
 	if k == 0 {
 		return counter, exists
@@ -177,14 +174,22 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 
 // copyAhead is a copy for another iteration, whose values m has, predicated on its existence.
 func copyAhead(b *ir.Builder, c tileaa.AsyncCopy, m ir.Mapping, buffer, token, exists *ir.Value) tileaa.AsyncCopy {
-	when := exists
-	if own := c.When(); own != nil {
-		when = m.Lookup(own)
-		if exists != nil {
-			when = tileaa.NewAndi(b, exists, when).Result()
-		}
+	when := c.When()
+	if when != nil {
+		when = m.Lookup(when)
 	}
-	return copyLike(b, c, m.Lookup(c.Block()), buffer, c.Layout(), token, when)
+	return copyLike(b, c, m.Lookup(c.Block()), buffer, c.Layout(), token, both(b, exists, when))
+}
+
+// both is the condition that two conditions hold; nil always does.
+func both(b *ir.Builder, p, q *ir.Value) *ir.Value {
+	switch {
+	case p == nil:
+		return q
+	case q == nil:
+		return p
+	}
+	return tileaa.NewAndi(b, p, q).Result()
 }
 
 // copyLike is an asynchronous copy like another, of another block to another buffer.

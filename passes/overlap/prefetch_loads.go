@@ -111,14 +111,14 @@ func (r *rewriting) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Val
 	}
 }
 
-// onlyIf predicates a load on the existence of its iteration. A load of a block is redirected beyond the end of its array instead, where nothing is
-// read: of an iteration that there is not there may be no array either.
+// onlyIf predicates a load on the existence of its iteration: of one that there is not, there may be no array either.
 func (r *rewriting) onlyIf(load *ir.Op, exists *ir.Value) {
 	r.b.Before(load)
 	if l, ok := ir.As[tileaa.Load](load); ok {
 		r.mask(l, exists)
 	} else {
-		r.redirect(ir.Cast[tileaa.TiledLoad](load), exists)
+		l := ir.Cast[tileaa.TiledLoad](load)
+		l.SetWhen(both(r.b, exists, l.When()))
 	}
 	r.b.After(load)
 }
@@ -128,38 +128,11 @@ func (r *rewriting) mask(l tileaa.Load, exists *ir.Value) {
 	if tileaa.IsRanked(l.Result()) {
 		exists = tileaa.NewSplat(r.b, t.WithElem(r.b.Ctx, r.b.Ctx.Int(1)), exists).Result()
 	}
-	if m := l.Mask(); m != nil {
-		exists = tileaa.NewAndi(r.b, exists, m).Result()
-	}
-	l.SetMask(exists)
+	l.SetMask(both(r.b, exists, l.Mask()))
 	if l.Padding() == nil && tileaa.ConstBytes(t.Elem) > 0 {
 		l.SetPadding(tileaa.NewConstant(r.b, t, tileaa.SplatOf(t, 0)).Result())
 	}
 }
-
-func (r *rewriting) redirect(l tileaa.TiledLoad, exists *ir.Value) {
-	block, _ := tileaa.BlockOf(l.Op)
-	if !block.Result().HasOneUse() { // one of outside, which the loop's own load names too
-		l.SetBlock(r.b.Insert(block.Op.Clone(ir.Mapping{})).Result(0))
-		block, _ = tileaa.BlockOf(l.Op)
-	}
-	r.b.Before(block.Op)
-	indices := slices.Clone(block.Indices())
-	if len(indices) > 0 {
-		t := tileaa.AsTile(indices[0])
-		beyond := max(farCoordinate/block.Traversal()[0], 1)
-		indices[0] = tileaa.NewSelect(r.b, exists, indices[0], tileaa.Const(r.b, t, beyond)).Result()
-	}
-	block.SetIndices(indices)
-	masked := slices.Clone(l.Masked())
-	for d := range masked {
-		masked[d] = true // what is known of the index is known of iterations that there are
-	}
-	l.SetMasked(masked)
-}
-
-// farCoordinate is beyond the end of arrays. One that goes on there has memory there.
-const farCoordinate = 1 << 30
 
 // maxPrefetched is the registers of a thread for loads that are prefetched beside copies.
 const maxPrefetched = 16

@@ -130,7 +130,7 @@ func (h *nibblePacker) block(old tileaa.BlockTile, d int) (*ir.Value, []int64) {
 
 func (h *nibblePacker) load(op tileaa.TiledLoad, old tileaa.BlockTile, d int) {
 	block, shape := h.block(old, d)
-	o := tileaa.TiledLoadOptions{Token: op.Token(), Order: op.Order()}
+	o := tileaa.TiledLoadOptions{Token: op.Token(), When: op.When(), Order: op.Order()}
 	if scope, ok := op.Scope(); ok {
 		o.Scope = &scope
 	}

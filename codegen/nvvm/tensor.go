@@ -155,9 +155,10 @@ func tensorRelease(f *fn, op *ir.Op) {
 }
 
 // waitAllBut waits for all products but the newest pending ones, each at its own mbarrier, because mbarriers may complete in any order.
-// Those that the same block has waited for are complete. A phase before the first counts as complete.
+// Those that the same block has waited for are complete. A phase before the first counts as complete. Those whose mbarrier has gone over to a newer one
+// are complete too: no more are in flight than there are mbarriers.
 func (m *tensorMemory) waitAllBut(f *fn, pending int64) {
-	oldest := pending + int64(m.inFlight)
+	oldest := min(pending+int64(m.inFlight), tileaa.ProductMbarriers)
 	if b := f.current.Block(); m.newestBlock == b {
 		oldest = min(oldest, m.newest)
 	} else {

@@ -221,6 +221,18 @@ func Target(term *Op) *Op {
 	return nil
 }
 
+// MayLeave reports whether a terminator in an operation's regions ends a region around it: what stands behind the operation may not happen.
+func MayLeave(op *Op) bool {
+	leaves := false
+	Walk(op, PreOrder, func(in *Op) {
+		if !leaves && in.Traits().Has(Terminator) {
+			target := Target(in)
+			leaves = target != nil && IsProperAncestor(target, op)
+		}
+	})
+	return leaves
+}
+
 // ForwardedTo lists the values of which operand i of a terminator is an incoming value: results of the operation it leaves, and the
 // carried value of a loop that it continues; or those of which operand i of a loop is the initial value: what the loop carries, and the
 // result of a loop that may have no iteration. It is the inverse of Incoming.

@@ -26,11 +26,12 @@ func ChainProducts(s *pass.State) error {
 	return nil
 }
 
-// chainIn does so in a block: for sums that follow each other, so that those in flight have mbarriers enough, and that no loop or branch multiplies meanwhile.
+// chainIn does so in a block: for sums that follow each other, so that those in flight have mbarriers enough, and that no loop or branch multiplies
+// meanwhile, or leaves the block, in front of the wait.
 func chainIn(b *ir.Block) {
 	places, from := map[*ir.Op]int{}, 0 // from where on no other products stand that go on
 	for at, op := range b.Ops() {
-		if op.NumRegions() > 0 && kernel.Multiplies(op) {
+		if op.NumRegions() > 0 && (kernel.Multiplies(op) || ir.MayLeave(op)) {
 			from = at
 		}
 		d, ok := ir.As[tileaa.Dot](op)

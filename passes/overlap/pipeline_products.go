@@ -70,11 +70,17 @@ func hasColumns(loop *ir.Op) bool {
 // around them: waits for it count what has begun since.
 func multipliesWithin(b *ir.Block) bool { return slices.ContainsFunc(b.Ops(), kernel.Multiplies) }
 
-// canStayInFlight reports whether a product works by itself and only adds to what a loop carries. Nobody may touch registers that narrow elements share.
+// canStayInFlight reports whether a product works by itself and only adds to what a loop carries. Nobody may touch registers that narrow elements share, nor the
+// columns of scales that each iteration brings to tensor memory from the same place.
 func canStayInFlight(d tileaa.Dot) bool {
 	a := d.Atom().Atom
 	if a.Group == 0 || tileaa.AddsApart(d.Op, a) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
 		return false
+	}
+	for _, scale := range []*ir.Value{d.LhsScale(), d.RhsScale()} {
+		if a.Tensor != nil && scale != nil && ir.DefinedOutside(tileaa.ViewedBuffer(scale), d.Op.ParentOp()) {
+			return false
+		}
 	}
 	_, alone := tileaa.OnlyAdds(d.Op)
 	return alone

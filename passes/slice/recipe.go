@@ -37,13 +37,15 @@ func (r *recipe) cutsTensorSums(c *slicer) bool {
 	return slices.ContainsFunc(r.cuts, func(k cut) bool { return r.how[k] == extracted && c.tensorSums[k.v] })
 }
 
-// recipe lists what the roots take, and its cost; ok is false when scans run against each other.
+// recipe lists what the roots take, and its cost; ok is false when scans run against each other, or when one that goes on from piece to piece stands in a loop
+// that each piece makes again: it would go on from an iteration, not from a piece.
 func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 	l := lister{prober: p, recipe: recipe{how: p.how}, seen: map[cut]bool{}}
 	for _, k := range roots {
 		l.visit(k)
 	}
-	return l.recipe, sameDirection(l.scans)
+	again := slices.ContainsFunc(l.scans, func(s pieceOf) bool { return p.c.within(s.op.Result(0), p.place) != nil })
+	return l.recipe, !again && sameDirection(l.scans)
 }
 
 // A lister makes a recipe.

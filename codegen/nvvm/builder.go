@@ -340,6 +340,9 @@ func (b *builder) icmp(p enum.IPred, x, y reg) reg {
 	if x.k != y.k {
 		panic("BUG: icmp of " + kinds[x.k].name + " and " + kinds[y.k].name)
 	}
+	if x.k == kI1 {
+		return b.compareBits(p, x, y)
+	}
 	if x.isConst() && y.isConst() {
 		sx, sy := x.sint(), y.sint()
 		switch p {
@@ -366,6 +369,23 @@ func (b *builder) icmp(p enum.IPred, x, y reg) reg {
 		}
 	}
 	return b.pure1(key{op: opICmp | opcode(p)<<16, a: b.id(x), b: b.id(y)}, func() reg { return result(b, kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
+}
+
+// compareBits is icmp of predicates: as signed numbers true is -1.
+func (b *builder) compareBits(p enum.IPred, x, y reg) reg {
+	switch p {
+	case enum.IPredEQ:
+		return b.not(b.xor(x, y))
+	case enum.IPredNE:
+		return b.xor(x, y)
+	case enum.IPredULT, enum.IPredSGT:
+		return b.and(b.not(x), y)
+	case enum.IPredUGT, enum.IPredSLT:
+		return b.and(x, b.not(y))
+	case enum.IPredULE, enum.IPredSGE:
+		return b.or(b.not(x), y)
+	}
+	return b.or(x, b.not(y))
 }
 
 func (b *builder) fcmp(p enum.FPred, x, y reg) reg {

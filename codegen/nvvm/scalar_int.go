@@ -304,8 +304,6 @@ func compareInts(f *fn, op *ir.Op, x, y reg) reg {
 	c := ir.Cast[tileaa.Cmpi](op)
 	p := intPredicates[c.Predicate()][c.Signedness()]
 	switch x.k {
-	case kI1:
-		return f.compareBits(p, x, y)
 	case kI8:
 		if r, ok := f.compareByte(p, x, y); ok {
 			return r
@@ -313,23 +311,6 @@ func compareInts(f *fn, op *ir.Op, x, y reg) reg {
 		return f.icmp(p, f.resize(x, kI16, isSigned(op)), f.resize(y, kI16, isSigned(op)))
 	}
 	return f.icmp(p, x, y)
-}
-
-// compareBits compares predicates: as signed numbers true is -1.
-func (f *fn) compareBits(p enum.IPred, x, y reg) reg {
-	switch p {
-	case enum.IPredEQ:
-		return f.not(f.xor(x, y))
-	case enum.IPredNE:
-		return f.xor(x, y)
-	case enum.IPredULT, enum.IPredSGT:
-		return f.and(f.not(x), y)
-	case enum.IPredUGT, enum.IPredSLT:
-		return f.and(x, f.not(y))
-	case enum.IPredULE, enum.IPredSGE:
-		return f.or(f.not(x), y)
-	}
-	return f.or(x, f.not(y))
 }
 
 func selectTiles(f *fn, op *ir.Op) {

@@ -98,6 +98,9 @@ func (h *nibblePacker) bytes(memref tileaa.MakeMemref) *ir.Value {
 				sizes[a] /= perByte
 			case size == tileaa.Dynamic:
 				if v := operands[n]; is(a) {
+					if t := tileaa.AsTile(v); tileaa.ElemBits(t.Elem) < 8 { // two does not fit
+						v = tileaa.NewExti(b, t.WithElem(b.Ctx, b.Ctx.Int(8)), v, def.Unsigned).Result()
+					}
 					operands[n] = tileaa.NewDivi(b, v, tileaa.Const(b, tileaa.AsTile(v), perByte), def.Unsigned, def.RoundZero).Result()
 				}
 				n++

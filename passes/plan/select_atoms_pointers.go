@@ -82,11 +82,11 @@ func leftOf(s *pass.State, op tileaa.PtrAccess, ends []facts.MaskEnd, vec int64)
 		if e.Inclusive {
 			most-- // one more is added below
 		}
-		n = tileaa.NewMini(b, n, tileaa.Const(b, t, most), def.Unsigned).Result()
-		switch bits := tileaa.ElemBits(t.Elem); {
-		case bits < 32:
+		if bits := tileaa.ElemBits(t.Elem); bits < 32 {
 			n = tileaa.NewExti(b, t.WithElem(s.Ctx, i32), n, def.Unsigned).Result()
-		case bits > 32:
+		}
+		n = tileaa.NewMini(b, n, tileaa.Const(b, tileaa.AsTile(n), most), def.Unsigned).Result()
+		if tileaa.ElemBits(t.Elem) > 32 {
 			n = tileaa.NewTrunci(b, t.WithElem(s.Ctx, i32), n, tileaa.TrunciOptions{}).Result()
 		}
 		if e.Inclusive {

@@ -139,6 +139,9 @@ func (f *fn) printed(v *ir.Value) []reg {
 		case kI1:
 			e = f.zext(e, kI32)
 		case kI8, kI16:
+			if tileaa.ElemBits(t.Elem) == 4 && ir.IsInt(t.Elem) {
+				e = f.ashr(f.shl(e, 4), 4)
+			}
 			e = f.sext(e, kI32)
 		}
 		at := 0

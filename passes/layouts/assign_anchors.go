@@ -208,7 +208,7 @@ func linesOf(s *pass.State, entry *ir.Op) map[int64]bool {
 // maybe computed with on the way, if its rows there differ from those of global memory: they run along another dimension, or their elements
 // are wider. Lanes that store together then hold 128 bytes of a row, and others the next row: no bank conflicts.
 func (a *assigner) stagedLayout(load *ir.Op, t *tileaa.TileType, fast, vec int) (l layout.Layout, ok bool) {
-	m, rows, bytes := storedRows(load, fast)
+	m, rows, bytes := a.storedRows(load, fast)
 	shape, own := ints(t.Shape), tileaa.ElemBytes(t.Elem)
 	switch {
 	case m == nil, len(rows) == 0: // a dimension of one element has no rows
@@ -235,14 +235,37 @@ const wordBytes = 4
 // copyBytes is the widest access of a thread to shared memory.
 const copyBytes = 16
 
+// factorsOf are the values of an entry of which all goes to one product, through operations that only compute with their elements or name them anew.
+func factorsOf(s *pass.State, entry *ir.Op) map[*ir.Value]bool {
+	factors := map[*ir.Value]bool{}
+	var ops []*ir.Op
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) { ops = append(ops, op) })
+	for _, op := range slices.Backward(ops) { // users first
+		for _, v := range op.Results() {
+			if !v.HasOneUse() {
+				continue
+			}
+			user := v.FirstUse().Owner()
+			factors[v] = tileaa.IsProduct(user) || computesOrNames(user) && factors[user.Result(0)]
+		}
+	}
+	return factors
+}
+
+// computesOrNames reports whether an op computes with the elements of a tile, or names them anew.
+func computesOrNames(op *ir.Op) bool {
+	return op.NumResults() == 1 && op.Traits().Has(ir.Elementwise|ir.Pure) || op.Code() == tileaa.OpReshape || op.Code() == tileaa.OpPermute
+}
+
 // storedRows is the instruction for which a load brings a factor that lies in shared memory, nil if there is none, the bits of the tile that follow each other in
 // rows there, and the bytes of their elements. Memory runs along dimension fast, and so do rows, but for groups of warps that cannot turn them.
-func storedRows(load *ir.Op, fast int) (m *atom.MMA, rows []uint64, bytes int) {
-	if !kernel.IsPlainLoad(load) {
+func (a *assigner) storedRows(load *ir.Op, fast int) (m *atom.MMA, rows []uint64, bytes int) {
+	if !kernel.IsPlainLoad(load) || !a.factors[load.Result(0)] {
 		return nil, nil, 0
 	}
 	var between []*ir.Op // that only name elements anew
 	for v := load.Result(0); v.HasOneUse(); {
+		a.s.Step()
 		u := v.FirstUse()
 		op := u.Owner()
 		if tileaa.IsProduct(op) {
@@ -261,11 +284,11 @@ func storedRows(load *ir.Op, fast int) (m *atom.MMA, rows []uint64, bytes int) {
 			}
 			return m, rows, tileaa.ElemBytes(tileaa.AsTile(v).Elem)
 		}
-		switch {
-		case op.Code() == tileaa.OpReshape, op.Code() == tileaa.OpPermute:
-			between = append(between, op)
-		case op.NumResults() != 1 || !op.Traits().Has(ir.Elementwise|ir.Pure):
+		if !computesOrNames(op) {
 			return nil, nil, 0
+		}
+		if !op.Traits().Has(ir.Elementwise) {
+			between = append(between, op)
 		}
 		v = op.Result(0)
 	}

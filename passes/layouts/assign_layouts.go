@@ -51,11 +51,12 @@ type demand struct {
 }
 
 type assigner struct {
-	s      *pass.State
-	b      *ir.Builder
-	warps  int
-	widths *widths
-	lines  map[int64]bool // extents of lines that loops broadcast, see linesOf
+	s       *pass.State
+	b       *ir.Builder
+	warps   int
+	widths  *widths
+	lines   map[int64]bool     // extents of lines that loops broadcast, see linesOf
+	factors map[*ir.Value]bool // see factorsOf
 
 	final map[*ir.Value]anchor // what infer found
 	open  map[*ir.Value]bool   // values on the stack of infer: a cycle back to one of them contributes nothing
@@ -70,7 +71,7 @@ type assigner struct {
 
 func newAssigner(s *pass.State, entry *ir.Op) *assigner {
 	return &assigner{
-		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry), lines: linesOf(s, entry),
+		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry), lines: linesOf(s, entry), factors: factorsOf(s, entry),
 		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
 		interleaved: interleavings(s, entry), recurrent: map[*ir.Value]bool{},
 	}

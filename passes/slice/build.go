@@ -249,20 +249,23 @@ func (l *loopBuilder) outputs(carried, next []*ir.Value) int {
 // list is what a piece consists of, in program order.
 func (l *loopBuilder) list() []pieceOf {
 	var list []pieceOf
+	listed := map[pieceOf]bool{}
+	add := func(p pieceOf) {
+		if !listed[p] {
+			listed[p], list = true, append(list, p)
+		}
+	}
 	for _, o := range l.g.outputs {
 		for _, k := range o.cuts {
-			p := pieceOf{k.v.DefiningOp(), k.dim}
-			if o.how[k] == inPieces && !slices.Contains(list, p) {
-				list = append(list, p)
+			if o.how[k] == inPieces {
+				add(pieceOf{k.v.DefiningOp(), k.dim})
 			}
 		}
 		for _, k := range o.carries {
-			if p := (pieceOf{k.loop, whole}); !slices.Contains(list, p) {
-				list = append(list, p)
-			}
+			add(pieceOf{k.loop, whole})
 		}
 		if o.kind == effect {
-			list = append(list, pieceOf{o.op, o.dim})
+			add(pieceOf{o.op, o.dim})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b pieceOf) int { return l.c.number[a.op] - l.c.number[b.op] })

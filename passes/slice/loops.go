@@ -98,7 +98,7 @@ func (p *prober) needRecomputed(k cut) bool {
 	}
 	if p.how[k] == 0 {
 		p.how[k] = inPieces
-		if p.c.involvesBig(op) || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place) || !p.needAll(p.c.operandCuts(op, whole)) || !p.needCaptured(op) {
+		if p.c.involvesBig(op) || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place, nil) || !p.needAll(p.c.operandCuts(op, whole)) || !p.needCaptured(op) {
 			p.how[k] = impossible
 		}
 	}

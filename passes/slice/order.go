@@ -1,6 +1,7 @@
 package slice
 
 import (
+	"math"
 	"slices"
 
 	"tileiras/dialects/tileaa"
@@ -71,7 +72,7 @@ func passesOn(op *ir.Op, i int) []*ir.Value {
 // mayRepeat reports whether a load may happen at a place after it, beside the writes of a group: no other write that must see it
 // done happens in between. Where the place is in a loop that the load is not in, all of the loop is in between, also what the place
 // and the group write: an iteration loads after the ones before it have written.
-func (o *tokenOrder) mayRepeat(load, place *ir.Op, group ...*ir.Op) bool {
+func (o *tokenOrder) mayRepeat(load, place *ir.Op, group map[*ir.Op]bool) bool {
 	end, again := o.c.number[place], false
 	for p := place.ParentOp(); p != nil && !ir.IsProperAncestor(p, load); p = p.ParentOp() {
 		if p.Code() == tileaa.OpFor || p.Code() == tileaa.OpLoop {
@@ -80,7 +81,7 @@ func (o *tokenOrder) mayRepeat(load, place *ir.Op, group ...*ir.Op) bool {
 		}
 	}
 	for w := range o.followersOf(load) { // a question about a set: the order cannot matter
-		beside := !again && (w == place || slices.Contains(group, w))
+		beside := !again && (w == place || group[w])
 		if n := o.c.number[w]; w.Traits().Has(ir.Writes) && !beside && o.c.number[load] < n && n < end {
 			return false
 		}
@@ -95,20 +96,51 @@ type group struct {
 	place   *ir.Op // the loop stands before it
 	token   *ir.Value
 	ordered bool // something comes after what the loop did
+	// What decides whether another output may join:
+	ops   map[*ir.Op]bool // of the outputs
+	loads *loads
+	used  int // number of the first op that uses what the outputs give
+}
+
+// loads are the loads that outputs make in pieces, each along its dimension, once.
+type loads struct {
+	list  []cut
+	known map[cut]bool
+}
+
+func loadsOf(outputs ...*output) *loads {
+	l := &loads{known: map[cut]bool{}}
+	for _, o := range outputs {
+		for _, k := range o.cuts {
+			if o.how[k] == inPieces && loadsFreely(k.v.DefiningOp()) {
+				l.add(k)
+			}
+		}
+	}
+	return l
+}
+
+func (l *loads) add(k cut) {
+	if !l.known[k] {
+		l.known[k], l.list = true, append(l.list, k)
+	}
 }
 
 // formGroups gives every output a loop; outputs that load the same pieces share one where order allows.
 func (c *slicer) formGroups() {
 	for _, o := range slices.Clone(c.outputs) {
 		if !c.joinGroup(o) {
-			c.groups = append(c.groups, &group{outputs: []*output{o}, pieces: o.pieces, place: o.op})
+			c.groups = append(c.groups, &group{outputs: []*output{o}, pieces: o.pieces, place: o.op, ops: map[*ir.Op]bool{o.op: true}, loads: loadsOf(o), used: c.firstUse(o.op)})
 		}
 	}
 	slices.SortFunc(c.groups, func(a, b *group) int { return c.number[a.place] - c.number[b.place] })
 	for _, g := range c.groups {
-		if op := c.hazard(g.outputs); op != nil {
+		if op := c.hazard(g.outputs, g.loads.list); op != nil {
 			v, _ := cutTile(op)
 			c.refuse(op, v, "its token comes after a load, perhaps of the same memory, that is made in the same pieces")
+		}
+		for _, op := range g.memoryOps() {
+			c.groupsWith[op] = append(c.groupsWith[op], g)
 		}
 	}
 	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
@@ -134,15 +166,16 @@ func (c *slicer) isReplaced(op *ir.Op) bool {
 	return c.output[op] != nil || (loadsFreely(op) || c.cuttable(op)) && !c.kept[op]
 }
 
-// memoryOps are the operations of a group with tokens, in program order; a load may be there along several dimensions.
+// memoryOps are the operations of a group with tokens, each once: a load may be there along several dimensions.
 func (g *group) memoryOps() []*ir.Op {
 	var ops []*ir.Op
-	for _, o := range g.outputs {
-		for _, k := range o.cuts {
-			if op := k.v.DefiningOp(); o.how[k] == inPieces && loadsFreely(op) && !slices.Contains(ops, op) {
-				ops = append(ops, op)
-			}
+	seen := map[*ir.Op]bool{}
+	for _, k := range g.loads.list {
+		if op := k.v.DefiningOp(); !seen[op] {
+			seen[op], ops = true, append(ops, op)
 		}
+	}
+	for _, o := range g.outputs {
 		if o.kind == effect {
 			ops = append(ops, o.op)
 		}
@@ -153,20 +186,44 @@ func (g *group) memoryOps() []*ir.Op {
 // joinGroup adds an output to an earlier group if it may.
 func (c *slicer) joinGroup(o *output) bool {
 	for _, g := range slices.Backward(c.groups) {
-		if g.place.Block() != o.op.Block() || !c.mayDelay(g.outputs, o.op) || hasEffect(g.outputs) && c.leavesBetween(g.place, o.op) {
+		if g.place.Block() != o.op.Block() || g.used <= c.number[o.op] || c.ordersBetween(g.place, o.op) || hasEffect(g.outputs) && c.leavesBetween(g.place, o.op) {
 			continue
 		}
 		all := c.cutAlike(append(slices.Clone(g.outputs), o))
-		if all == nil || !sharesLoad(all) || !c.mayLoadAt(all, o.op) || c.hazard(all) != nil {
+		if all == nil {
 			continue
 		}
-		g.outputs, g.pieces, g.place = all, all[0].pieces, o.op
+		others, own := all[:len(all)-1], all[len(all)-1:]
+		same := slices.Equal(others, g.outputs) // they are cut as before, and meet no hazard
+		shared := g.loads
+		if !same {
+			shared = loadsOf(others...)
+		}
+		list := loadsOf(own...).list
+		further := slices.DeleteFunc(slices.Clone(list), func(k cut) bool { return shared.known[k] })
+		if len(further) == len(list) || !c.mayLoadAt(shared.list, o.op, g.ops) || !c.mayLoadAt(further, o.op, g.ops) {
+			continue
+		}
+		if !same && c.hazard(others, shared.list) != nil || c.hazard(others, further) != nil || c.hazard(own, shared.list) != nil || c.hazard(own, further) != nil {
+			continue
+		}
+		for _, k := range further {
+			shared.add(k)
+		}
+		g.outputs, g.pieces, g.place, g.loads, g.used = all, all[0].pieces, o.op, shared, min(g.used, c.firstUse(o.op))
+		g.ops[o.op] = true
 		for _, p := range all {
 			c.output[p.op] = p
 		}
 		return true
 	}
 	return false
+}
+
+// ordersBetween reports whether between two ops stands one after which what was before it must have happened, whatever its token.
+func (c *slicer) ordersBetween(from, to *ir.Op) bool {
+	i, _ := slices.BinarySearchFunc(c.fences, c.number[from], func(op *ir.Op, n int) int { return c.number[op] - n })
+	return i < len(c.fences) && c.number[c.fences[i]] < c.number[to]
 }
 
 // hasEffect reports whether an output does more than give values.
@@ -223,62 +280,53 @@ func (c *slicer) areWhole(vs []*ir.Value) bool {
 	})
 }
 
-// sharesLoad reports whether the last output loads pieces that another one loads already.
-func sharesLoad(outputs []*output) bool {
-	last := outputs[len(outputs)-1]
-	return slices.ContainsFunc(last.cuts, func(k cut) bool {
-		return last.how[k] == inPieces && loadsFreely(k.v.DefiningOp()) &&
-			slices.ContainsFunc(outputs[:len(outputs)-1], func(p *output) bool { return p.how[k] == inPieces && slices.Contains(p.cuts, k) })
+// firstUse is the number of the first op that uses what an output gives, itself or by joins of tokens.
+func (c *slicer) firstUse(op *ir.Op) int {
+	first := math.MaxInt
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		for u := v.FirstUse(); u != nil; u = u.Next() {
+			if user := u.Owner(); user.Code() == tileaa.OpJoinMemToken {
+				visit(user.Result(0))
+			} else {
+				first = min(first, c.number[user])
+			}
+		}
+	}
+	for _, v := range op.Results() {
+		visit(v)
+	}
+	return first
+}
+
+// mayLoadAt reports whether loads may happen at a place, beside the ops of a group.
+func (c *slicer) mayLoadAt(loads []cut, place *ir.Op, group map[*ir.Op]bool) bool {
+	return !slices.ContainsFunc(loads, func(k cut) bool {
+		c.s.Step()
+		return !c.orders.mayRepeat(k.v.DefiningOp(), place, group)
 	})
 }
 
-// mayDelay reports whether nothing up to a place uses what the outputs give.
-func (c *slicer) mayDelay(outputs []*output, place *ir.Op) bool {
-	var used func(v *ir.Value) bool
-	used = func(v *ir.Value) bool {
-		for u := v.FirstUse(); u != nil; u = u.Next() {
-			user := u.Owner()
-			if user.Code() == tileaa.OpJoinMemToken && used(user.Result(0)) || user.Code() != tileaa.OpJoinMemToken && c.number[user] <= c.number[place] {
-				return true
-			}
-		}
-		return false
-	}
-	return !slices.ContainsFunc(outputs, func(o *output) bool { return slices.ContainsFunc(o.op.Results(), used) })
-}
-
-// mayLoadAt reports whether all loads of the outputs may happen at a place.
-func (c *slicer) mayLoadAt(outputs []*output, place *ir.Op) bool {
-	var ops []*ir.Op
-	for _, o := range outputs {
-		ops = append(ops, o.op)
-	}
-	for _, o := range outputs {
-		for _, k := range o.cuts {
-			if op := k.v.DefiningOp(); o.how[k] == inPieces && loadsFreely(op) && !c.orders.mayRepeat(op, place, ops...) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // hazard is a write that would, in one loop, meet other pieces of something that its token says is loaded before; nil if there is
-// none. A write to where each piece was loaded meets none, if no two elements lie at one place. (Outputs of which one comes after another do not share a loop: mayDelay.)
-func (c *slicer) hazard(outputs []*output) *ir.Op {
+// none. A write to where each piece was loaded meets none, if no two elements lie at one place. (Outputs of which one comes after another do not share a loop: used.)
+func (c *slicer) hazard(outputs []*output, loads []cut) *ir.Op {
 	for _, w := range outputs {
 		if w.kind != effect || !w.op.Traits().Has(ir.Writes) {
 			continue
 		}
-		for _, o := range outputs {
-			for _, k := range o.cuts {
-				l := k.v.DefiningOp()
-				if o.how[k] != inPieces || !loadsFreely(l) || c.number[l] > c.number[w.op] || !c.orders.followersOf(l)[w.op] {
-					continue
-				}
-				if k.dim != w.dim || !facts.SamePlace(tileaa.AccessedPlace(l), tileaa.AccessedPlace(w.op), facts.AnyTime) || !c.known.DistinctPlace(tileaa.AccessedPlace(l)) {
-					return w.op
-				}
+		for _, k := range loads {
+			c.s.Step()
+			l := k.v.DefiningOp()
+			if c.number[l] > c.number[w.op] || !c.orders.followersOf(l)[w.op] {
+				continue
+			}
+			if k.dim != w.dim || !facts.SamePlace(tileaa.AccessedPlace(l), tileaa.AccessedPlace(w.op), facts.AnyTime) || !c.known.DistinctPlace(tileaa.AccessedPlace(l)) {
+				return w.op
 			}
 		}
 	}
@@ -317,7 +365,7 @@ func (c *slicer) tokens(op *ir.Op, v *ir.Value) (leaves []leaf, changed bool) {
 				}
 				leaves = append(leaves, leaf{op: d})
 			}
-			changed = changed || c.isReplaced(d) || len(c.groupsWith(d)) > 0
+			changed = changed || c.isReplaced(d) || len(c.groupsWith[d]) > 0
 			visit(tileaa.TokenBefore(d))
 		case c.output[d] != nil:
 			changed = true
@@ -328,17 +376,6 @@ func (c *slicer) tokens(op *ir.Op, v *ir.Value) (leaves []leaf, changed bool) {
 	}
 	visit(v)
 	return leaves, changed
-}
-
-// groupsWith are the loops in which an operation happens.
-func (c *slicer) groupsWith(op *ir.Op) []*group {
-	var gs []*group
-	for _, g := range c.groups {
-		if slices.Contains(g.memoryOps(), op) {
-			gs = append(gs, g)
-		}
-	}
-	return gs
 }
 
 // A rewire is an operation that stays, one of its tokens, and what it comes after by it when tiles are cut. It is found out before
@@ -358,7 +395,7 @@ func (c *slicer) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf,
 	}
 	leaves, changed = c.tokens(op, v)
 	for _, l := range leaves {
-		for _, g := range c.groupsWith(l.op) {
+		for _, g := range c.groupsWith[l.op] {
 			if g == own {
 				continue
 			}
@@ -384,7 +421,7 @@ func (c *slicer) joined(leaves []leaf, own *group, inPiece func(op *ir.Op) []*ir
 			add(l.v)
 			continue
 		}
-		for _, g := range c.groupsWith(l.op) {
+		for _, g := range c.groupsWith[l.op] {
 			if g != own {
 				add(g.token)
 				continue

@@ -172,7 +172,7 @@ func (p *prober) extracts(k cut) bool {
 func (p *prober) inPieces(k cut) bool {
 	op := k.v.DefiningOp()
 	r := ruleOf(op)
-	if r == nil || p.c.steps && tileaa.IsProduct(op) || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place) {
+	if r == nil || p.c.steps && tileaa.IsProduct(op) || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place, nil) {
 		return false
 	}
 	if op.NumOperands() == 0 {

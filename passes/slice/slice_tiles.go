@@ -109,26 +109,28 @@ type slicer struct {
 	known           *facts.Facts
 	number          map[*ir.Op]int // place in the walk: program order
 	exits           []*ir.Op       // terminators in branches that leave what is around the branch, in program order
+	fences          []*ir.Op       // come after all before them, whatever their tokens say, in program order
 	orders          tokenOrder
 
-	loops    map[*ir.Op]bool // that can be cut
-	takers   map[*ir.Op]bool // cache of takesBig
-	outputs  []*output
-	output   map[*ir.Op]*output
-	kept     map[*ir.Op]bool // operations that stay whole
-	groups   []*group
-	rewires  []rewire
-	replaced ir.Mapping // results of outputs -> what the loops give instead
-	opsMade  *int       // operations on pieces in the loops of the module so far
-	remarked bool
-	err      error
+	loops      map[*ir.Op]bool // that can be cut
+	takers     map[*ir.Op]bool // cache of takesBig
+	outputs    []*output
+	output     map[*ir.Op]*output
+	kept       map[*ir.Op]bool // operations that stay whole
+	groups     []*group
+	groupsWith map[*ir.Op][]*group // the loops in which a memory operation happens
+	rewires    []rewire
+	replaced   ir.Mapping // results of outputs -> what the loops give instead
+	opsMade    *int       // operations on pieces in the loops of the module so far
+	remarked   bool
+	err        error
 }
 
 func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	p, d := tileaa.PlanOf(entry), kernel.DemandsOf(s, entry)
 	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: layout.WarpSize * p.Warps, limit: d.ValueLimit(s, p.Warps),
-		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
+		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, groupsWith: map[*ir.Op][]*group{}, kept: map[*ir.Op]bool{},
 		loops: map[*ir.Op]bool{}, takers: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: FeedsProducts{}, tensorSums: map[*ir.Value]bool{}, opsMade: new(int), pieceRegs: cost.PieceRegisters,
 	}
 	if d.AccumulatorBits > 0 {
@@ -144,6 +146,9 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 		c.number[op] = len(c.number)
 		if target := ir.Target(op); op.Traits().Has(ir.Terminator) && target != nil && target != op.ParentOp() {
 			c.exits = append(c.exits, op)
+		}
+		if kernel.OrdersAll(op) {
+			c.fences = append(c.fences, op)
 		}
 		if !p.SumsInTensor {
 			return

@@ -210,6 +210,19 @@ break
 		return body("%v0 = iota : " + tile + "\n" + repeat(n, func(i int) string { return numbered("%v$ = muli %v$-, %v$- : "+tile, i+1) }) +
 			storeThroughPointers("%q", "i32", 65536, fmt.Sprintf("%%v%d", n)))
 	}},
+	{"stores of one big tile", func(n int) string {
+		const view, tile = "tensor_view<32768xf32, strides=[1]>", "tile<32768xf32>"
+		const part = "partition_view<tile=(32768), " + view + ">"
+		return body("%v = make_tensor_view %p, shape = [32768], strides = [1] : " + view + "\n%w = make_partition_view %v : " + part + "\n" +
+			"%b, %t0 = load_view_tko weak %w[%z] token=%t : " + part + ", tile<i32> -> " + tile + ", token\n" + repeat(n, func(i int) string {
+			return numbered("%k$ = constant <f32: $.0> : "+tile+"\n%d$ = addf %b, %k$ : "+tile+"\n%s$ = store_view_tko weak %d$, %w[%z] : "+tile+", "+part+", tile<i32> -> token", i)
+		}))
+	}},
+	{"sum of loads", func(n int) string {
+		return body("%a0 = addf %x, %x : tile<128xf32>\n" + repeat(n, func(i int) string {
+			return numbered(access+"%l$, %t$ = load_ptr_tko weak %p$ : tile<128xptr<f32>> -> tile<128xf32>, token\n%a$ = addf %a$-, %l$ : tile<128xf32>", i+1)
+		}) + fmt.Sprintf("%%end = store_ptr_tko weak %%c, %%a%d : tile<128xptr<f32>>, tile<128xf32> -> token\n", n))
+	}},
 	{"stores beside a big tile", func(n int) string {
 		const tile, view = "tile<131072xf32>", "tensor_view<131072xf32, strides=[1]>"
 		const big, small = "partition_view<tile=(131072), " + view + ">", "partition_view<tile=(128), " + view + ">"

@@ -70,10 +70,14 @@ const (
 	none Family = 0
 )
 
+// describedShared is how much of a block's shared memory matrix descriptors reach: their addresses have 18 bits (PTX ISA, "Matrix Descriptor"), and the first
+// kilobyte is the system's. No block asks for more, so that every buffer lies where products find it.
+const describedShared = 255 * kb
+
 func row(number int, ptx, suffixed PTX, has Family, optIn, perSM, warps, blocks, cluster, products, dram, l2 int, cards string) Target {
 	return Target{
 		Name: "sm_" + strconv.Itoa(number), Number: number, PTX: ptx, Arch: suffixed != 0, ArchPTX: suffixed, Families: has,
-		SharedStatic: sharedStatic, SharedOptIn: optIn, SharedPerSM: perSM,
+		SharedStatic: sharedStatic, SharedOptIn: min(optIn, describedShared), SharedPerSM: perSM,
 		Registers: registersPerSM, RegistersPerThread: registersPerThread,
 		ThreadsPerBlock: threadsPerBlock, WarpsPerSM: warps, BlocksPerSM: blocks, ClusterMax: cluster, Products: products, DRAM: dram, L2: l2,
 		cards: cards,

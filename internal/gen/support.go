@@ -46,7 +46,8 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions(),
 	b.WriteString("\n## Matrix products\n\nA `dot` takes the cheapest row that fits its types and extents; operands are widened exactly, never narrowed. " +
 		"The rows fma and dp4a are what each thread does by itself: every product of their types works everywhere. " +
 		"The last column is the GPUs whose matrix unit does not take the types: ptxas would widen the operands of every single instruction, so tiles " +
-		"are widened once, to f16.\n\n")
+		"are widened once, to f16. Where no row takes the scales of a `mmaf_scaled`, its operands are multiplied by them in bf16 first. That is exact for " +
+		"products of them from 2^-126 up and below 2^128; smaller ones lose bits, bigger ones are infinite, also where the scale of the other operand would make up for it.\n\n")
 	table(&b, "Instruction", "A", "B", "Accumulator", "Needs", "Taken for small tiles only")
 	for _, m := range atom.MMAs() {
 		tableRow(&b, code(m.Name), string(m.A), string(m.B), string(m.C), m.Need.String(), lacking(m))

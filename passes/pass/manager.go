@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -53,12 +54,14 @@ const MaxPlans = 4
 
 // Run runs the passes. Where one returns ErrPlan for an entry, the passes run again from the checkpoint with the entry's next plan. The checkpoint is the last
 // module before planner that no pass has changed in place: the input of the conversion, or, without one, that of planner, of which each attempt gets a copy.
+// Where no plan is left, all of it goes on without optimization, which copies nothing ahead and so takes less of everything, and a warning says so.
 func (m *Manager) Run(list []*Pass, planner string) error {
 	plan := slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
 	if m.State.PlanIndex == nil {
 		m.State.PlanIndex = map[string]int{}
 	}
 	lastFailure := map[string]*ErrPlan{} // why the last plan of an entry failed
+	var tooBig *ErrPlan                  // why the last plan with optimization failed
 	for i := 0; i < len(list); i++ {
 		given := checkpoint{m.State.Module, i, len(m.State.Notes), m.form}
 		if i == plan {
@@ -71,14 +74,19 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 		}
 		err := m.step(list[i])
 		if e, ok := err.(*ErrPlan); ok && plan >= 0 && i >= plan {
-			if i == plan && lastFailure[e.Entry] != nil {
-				return m.noPlanLeft(lastFailure[e.Entry])
-			}
 			m.State.planFailed(e)
-			if i == plan || m.State.PlanIndex[e.Entry] >= MaxPlans {
-				return m.noPlanLeft(e)
+			last := i == plan || m.State.PlanIndex[e.Entry] >= MaxPlans
+			if before := lastFailure[e.Entry]; i == plan && before != nil {
+				e = before
 			}
 			lastFailure[e.Entry] = e
+			switch {
+			case last && (m.Named || m.State.Opt == 0):
+				return m.noPlanLeft(cmp.Or(tooBig, e))
+			case last:
+				tooBig, lastFailure = e, map[string]*ErrPlan{}
+				list = m.withoutOptimization(list, plan)
+			}
 			m.State.Module, m.State.Notes, m.form = m.restart.module, m.State.Notes[:m.restart.notes], m.restart.form
 			i = m.restart.at - 1
 			continue
@@ -90,10 +98,20 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 			m.restart = given
 		}
 		if list[i].Name == m.StopAfter {
-			return nil
+			break
 		}
 	}
+	if tooBig != nil {
+		m.say(ir.Warning, tooBig, "compiled without optimization, with which the tiles are too big: %s")
+	}
 	return nil
+}
+
+// withoutOptimization makes what comes from the planner on begin anew as at -O0.
+func (m *Manager) withoutOptimization(list []*Pass, plan int) []*Pass {
+	m.State.Opt, m.State.Plans, m.State.PlanIndex = 0, nil, map[string]int{}
+	later := slices.DeleteFunc(slices.Clone(list[plan:]), func(p *Pass) bool { return p.Optional && p.Name != m.StopAfter })
+	return slices.Concat(list[:plan], later)
 }
 
 // noPlanLeft is the error of a compile whose last plan has failed.
@@ -101,16 +119,21 @@ func (m *Manager) noPlanLeft(e *ErrPlan) error {
 	if e.Cause != nil {
 		return e.Cause
 	}
+	m.say(ir.Error, e, "tile too big: %s")
+	return ErrInvalid
+}
+
+// say reports why a plan failed, at its place or its entry.
+func (m *Manager) say(severity ir.Severity, e *ErrPlan, format string) {
 	for _, op := range m.State.Entries() {
 		if SymbolName(op) == e.Entry {
 			at := e.Loc
 			if ir.IsUnknown(at) {
 				at = op.Loc()
 			}
-			m.State.Ctx.Diags.Add(ir.Error, at, "tile too big: %s", e.Reason)
+			m.State.Ctx.Diags.Add(severity, at, format, e.Reason)
 		}
 	}
-	return ErrInvalid
 }
 
 // settleBudget counts what is there when a pass is over: the module and its origin.

@@ -34,6 +34,31 @@ func TestTooBigSaysWhatTheLastPlanLacked(t *testing.T) {
 	}
 }
 
+// TestTooBigIsTriedWithoutOptimization: when no plan is left, optional passes are left out, and a warning says why.
+func TestTooBigIsTriedWithoutOptimization(t *testing.T) {
+	s := passtest.Parse(t, "tileaa.module @kernels {\nentry @k() {\n  return\n}\n}\n")
+	s.Opt = 3
+	var ran []string
+	plan := &pass.Pass{Name: "plan", Run: func(s *pass.State) error { ran = append(ran, "plan"); return nil }}
+	early := &pass.Pass{Name: "early", Optional: true, Run: func(s *pass.State) error { ran = append(ran, "early"); return nil }}
+	copies := &pass.Pass{Name: "copies", Optional: true, Run: func(s *pass.State) error {
+		ran = append(ran, "copies")
+		return &pass.ErrPlan{Entry: "k", Reason: "copies need 9 bytes"}
+	}}
+	realise := &pass.Pass{Name: "realise", Run: func(s *pass.State) error { ran = append(ran, "realise"); return nil }}
+	m := &pass.Manager{State: s}
+	if err := m.Run([]*pass.Pass{early, plan, copies, realise}, "plan"); err != nil {
+		t.Fatalf("the run ends with %v", err)
+	}
+	want := "early" + strings.Repeat(" plan copies", pass.MaxPlans) + " plan realise"
+	if got := strings.Join(ran, " "); got != want {
+		t.Errorf("%s ran, not %s", got, want)
+	}
+	if text := s.Ctx.Diags.String(); !strings.Contains(text, "warning: compiled without optimization, with which the tiles are too big: copies need 9 bytes") {
+		t.Errorf("diagnostics are %q", text)
+	}
+}
+
 // The next plan begins with the module that the first one began with, whatever that has done to it: with what was converted, where the module was.
 func TestNextPlanBeginsAsTheFirst(t *testing.T) {
 	var given []*ir.Op

@@ -93,6 +93,12 @@ var Rules = []Rule{
 		return ""
 	})},
 	{Columned, AnyForm, "Products of the tensor unit, and what gives them sums or takes them, have columns of tensor memory.", columned},
+	{Columned, AnyForm, "Warps of a plan that only issue copies have a role.", each(func(e Entry) string {
+		if p := e.Plan(); p != nil && p.Producers > 0 && len(ir.OpsOf[Roles](e.Op.Body())) == 0 {
+			return fmt.Sprintf("has a plan of %d warps that only issue copies, and no roles", p.Producers)
+		}
+		return ""
+	})},
 	{Allocated, AnyForm, "Every buffer has its place.", each(func(a AllocShared) string { _, ok := a.Offset(); return has(ok, "offset") })},
 	{Allocated, AnyForm, "Every entry knows its shared memory.", each(func(e Entry) string { _, ok := e.SharedBytes(); return has(ok, "shared_bytes") })},
 }

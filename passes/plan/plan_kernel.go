@@ -458,11 +458,11 @@ func computesBetween(s *pass.State, loop *ir.Op) (between bool) {
 // producerWarps is how many warps only issue copies (warp specialization). Unasked there is one, and only where threads have much to do
 // beside the tensor unit: warps that run mma or wgmma issue copies about as fast themselves, and have more registers then (measured,
 // docs/gpu.md). Asked for, there is at most one for each scheduler of a multiprocessor, and as many as leave the consumers seven eighths of
-// their registers. There are none where the consumers are all warps that a block can have.
+// their registers. There are none where the consumers are all warps that a block can have, and none without optimization, which gives no roles.
 func producerWarps(costs *pricing, warps int) int {
 	s := costs.s
 	room := s.Target.ThreadsPerBlock/layout.WarpSize - warps
-	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() || room <= 0 {
+	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() || s.Opt == 0 || room <= 0 {
 		return 0
 	}
 	if slices.ContainsFunc(costs.loopCosts(warps), func(l loopCost) bool {

@@ -15,7 +15,7 @@ import (
 )
 
 // codes are how a kernel is compiled for each target.
-var codes = []options.Code{{Opt: 0}, {Opt: 3}, {Opt: 3, TMA: true}, {Opt: 3, Roles: options.On}, {Opt: 3, TMA: true, Roles: options.On}}
+var codes = []options.Code{{Opt: 0}, {Opt: 0, Roles: options.On}, {Opt: 3}, {Opt: 3, TMA: true}, {Opt: 3, Roles: options.On}, {Opt: 3, TMA: true, Roles: options.On}}
 
 // TestRegressions runs every kernel on the interpreter and on the emulator, for every target, compiled in each way that gives another
 // program, under every schedule and with all checks on: a race or a value that a schedule changes fails.

@@ -56,10 +56,17 @@ func isInnermost(loop *ir.Op) bool {
 
 // reducedLines is the fewest lines in which a loop reduces a carried tile or what it computes from that element by element; 0 if it does not.
 func reducedLines(loop *ir.Op, carried *ir.Value) (lines int) {
-	if !tileaa.IsRanked(carried) {
-		return 0
+	for _, op := range ReductionsOf(loop, carried) {
+		t := tileaa.AsTile(op.Operand(0))
+		if at := int(t.NumElements() / t.Shape[tileaa.DimOf(op)]); lines == 0 || at < lines {
+			lines = at
+		}
 	}
-	n := tileaa.AsTile(carried).NumElements()
+	return lines
+}
+
+// ReductionsOf are the reductions, in every iteration of a loop, of a carried tile and of what it becomes element by element.
+func ReductionsOf(loop *ir.Op, carried *ir.Value) (list []*ir.Op) {
 	seen := map[*ir.Value]bool{}
 	var visit func(v *ir.Value)
 	visit = func(v *ir.Value) {
@@ -70,20 +77,18 @@ func reducedLines(loop *ir.Op, carried *ir.Value) (lines int) {
 		for u := v.FirstUse(); u != nil; u = u.Next() {
 			op := u.Owner()
 			switch {
+			case ir.EnclosingLoop(op) != loop:
 			case op.Code() == tileaa.OpReduce:
-				at := int(n / tileaa.ShapeOf(v)[tileaa.DimOf(op)])
-				if lines == 0 || at < lines {
-					lines = at
-				}
-			case op.Traits().Has(ir.Elementwise) && op.ParentOp() == loop:
-				for _, r := range op.Results() {
-					visit(r)
-				}
+				list = append(list, op)
+			case op.Traits().Has(ir.Elementwise):
+				visit(op.Result(0))
 			}
 		}
 	}
-	visit(carried)
-	return lines
+	if tileaa.IsRanked(carried) {
+		visit(carried)
+	}
+	return list
 }
 
 // recurrence counts the operations of a loop that carries a tile.

@@ -369,33 +369,20 @@ func bitsApart(shape []int, dim int) (axis, others []uint64) {
 	return axis, others
 }
 
-// reducedAlong is the one dimension along which a loop reduces, in every iteration, what it makes of a value that it carries, in elementwise steps.
+// reducedAlong is the one dimension along which a loop reduces a value that it carries; ok is false where there is none, or several.
 func reducedAlong(v *ir.Value) (dim int, ok bool) {
 	loop := v.ParentBlock().ParentOp()
 	if !v.IsArg() || loop.Code() != tileaa.OpFor && loop.Code() != tileaa.OpLoop {
 		return 0, false
 	}
-	dims, seen := map[int]bool{}, map[*ir.Value]bool{}
-	var visit func(v *ir.Value)
-	visit = func(v *ir.Value) {
-		if seen[v] {
-			return
+	for i, op := range kernel.ReductionsOf(loop, v) {
+		d := tileaa.DimOf(op)
+		if i > 0 && d != dim {
+			return 0, false
 		}
-		seen[v] = true
-		for u := v.FirstUse(); u != nil; u = u.Next() {
-			op := u.Owner()
-			switch {
-			case ir.EnclosingLoop(op) != loop:
-			case op.Code() == tileaa.OpReduce:
-				dim = tileaa.DimOf(op)
-				dims[dim] = true
-			case op.Traits().Has(ir.Elementwise):
-				visit(op.Result(0))
-			}
-		}
+		dim, ok = d, true
 	}
-	visit(v)
-	return dim, len(dims) == 1
+	return dim, ok
 }
 
 // warpsShare reports whether several warps have elements of one line along a dimension.

@@ -78,7 +78,7 @@ func EmitModule(m *ir.Module, o Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &emitter{module: m, options: &o, version: o.Target.PTX, own: namesBeside(m.Globals, o.Budget), places: make(map[*ir.Global]int, len(m.Globals))}
+	e := &emitter{module: m, options: &o, version: o.Target.PTX, own: namesBeside(m, o.Budget), places: make(map[*ir.Global]int, len(m.Globals))}
 	for i, g := range m.Globals {
 		e.places[g] = i
 	}
@@ -326,12 +326,16 @@ type ownNames struct {
 	label string
 }
 
-// namesBeside are names that no variable has.
-func namesBeside(globals []*ir.Global, b *budget.Budget) *ownNames {
-	names := make([]string, len(globals))
-	for i, g := range globals {
+// namesBeside are names that no variable or function has.
+func namesBeside(m *ir.Module, b *budget.Budget) *ownNames {
+	var names []string
+	for _, g := range m.Globals {
 		b.Step()
-		names[i] = g.Name()
+		names = append(names, g.Name())
+	}
+	for _, f := range m.Funcs {
+		b.Step()
+		names = append(names, f.Name())
 	}
 	free := func(part string) string {
 		for slices.ContainsFunc(names, func(name string) bool { b.Step(); return strings.Contains(name, part) }) {

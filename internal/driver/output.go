@@ -106,10 +106,10 @@ func cannotOpen(file string, err error) error {
 	return &Failure{Code: ExitOptions, Kind: KindOption, Lines: []string{fmt.Sprintf("error: cannot open output file '%s': %s", file, reason(err))}, Err: err}
 }
 
-// WriteOutput writes a whole file or nothing: into a file beside it that has no name, or a temporary one, and then takes its place. "-" is
-// standard output. A symbolic link stays one: what it points to is written. A device or pipe that is there already is written directly.
+// WriteOutput writes a whole file or nothing: into a file beside it that has no name, or a temporary one, and then takes its place. "-" and
+// /dev/stdout are standard output. A symbolic link stays one: what it points to is written. A device or pipe that is there already is written directly.
 func WriteOutput(file string, data []byte, stdout io.Writer) error {
-	if file == "-" {
+	if file == "-" || file == "/dev/stdout" { // which may be a file to which others append
 		if _, err := stdout.Write(data); err != nil {
 			return streamFailure(err)
 		}
@@ -118,14 +118,14 @@ func WriteOutput(file string, data []byte, stdout io.Writer) error {
 	if err := checkOutput(file); err != nil {
 		return err
 	}
+	if st, err := os.Stat(file); err == nil && !st.Mode().IsRegular() { // before its links are followed: that of an open pipe leads nowhere
+		return writeStream(file, data)
+	}
 	path, err := linkTarget(file)
 	if err != nil {
 		return cannotOpen(file, err)
 	}
 	st, err := os.Stat(path)
-	if err == nil && !st.Mode().IsRegular() {
-		return writeStream(file, path, data)
-	}
 	for _, create := range []func(string) (*pending, error){createUnnamed, createBeside} {
 		var w *pending
 		if w, err = create(path); err != nil {
@@ -253,8 +253,8 @@ func beside(path string, n int) string {
 }
 
 // writeStream writes to a device or a pipe.
-func writeStream(file, path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+func writeStream(file string, data []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {
 		return cannotOpen(file, err)
 	}

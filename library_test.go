@@ -194,6 +194,26 @@ func TestCanceledCompile(t *testing.T) {
 	}
 }
 
+// TestCanceledWithACause: the error of a context to which somebody gave a cause has both in its chain.
+func TestCanceledWithACause(t *testing.T) {
+	cause := errors.New("the disk is full")
+	canceled, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	late, stop := context.WithTimeoutCause(t.Context(), 0, cause)
+	defer stop()
+	for _, c := range []struct {
+		ctx  context.Context
+		id   string
+		want error
+	}{{canceled, "canceled", context.Canceled}, {late, "deadline", context.DeadlineExceeded}} {
+		_, err := tileiras.Compile(c.ctx, chain(3000), tileiras.Options{GPU: "sm_90"})
+		var e *tileiras.Error
+		if !errors.As(err, &e) || e.Diagnostics[0].ID != c.id || !errors.Is(err, c.want) || !errors.Is(err, cause) {
+			t.Errorf("%v, want %v because %v", err, c.want, cause)
+		}
+	}
+}
+
 func TestMemoryLimit(t *testing.T) {
 	const small, limit = 1000, 32 << 20
 	if _, err := tileiras.Compile(t.Context(), chain(small), tileiras.Options{GPU: "sm_80", MemoryLimit: limit}); err != nil {

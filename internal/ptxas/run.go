@@ -105,7 +105,7 @@ func (j *Job) Run(ctx context.Context, ptx []byte) (cubin []byte, messages []Mes
 	messages = parse(said.String())
 	switch {
 	case ctx.Err() != nil:
-		return nil, messages, context.Cause(ctx)
+		return nil, messages, ctx.Err()
 	case inner.Err() != nil:
 		return nil, messages, &Failed{TimedOut: j.Timeout}
 	case err != nil:

@@ -61,8 +61,17 @@ func (b *Budget) Look() {
 	}
 	b.left = interval
 	if err := b.ctx.Err(); err != nil {
-		panic(&Stop{context.Cause(b.ctx)})
+		panic(&Stop{Ended(b.ctx)})
 	}
+}
+
+// Ended is the error of a context that has ended, context.Canceled or context.DeadlineExceeded, with its cause, if somebody gave one.
+func Ended(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); cause != err {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
 }
 
 // Hold counts bytes that the compile keeps; negative ones it has given back.
@@ -71,8 +80,18 @@ func (b *Budget) Hold(bytes int64) {
 		return
 	}
 	if b.held += bytes; b.held > b.limit {
-		panic(&Stop{fmt.Errorf("%w: the compile would hold more than %d MB", ErrMemory, (b.limit+1<<20-1)>>20)})
+		panic(&Stop{fmt.Errorf("%w: the compile would hold more than %s", ErrMemory, size(b.limit))})
 	}
+}
+
+// size is a number of bytes in the unit that says it in whole numbers.
+func size(bytes int64) string {
+	for i, unit := range []string{"GB", "MB", "kB"} {
+		if n := int64(1) << (30 - 10*i); bytes%n == 0 {
+			return fmt.Sprintf("%d %s", bytes/n, unit)
+		}
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 // Limited reports whether memory is counted.

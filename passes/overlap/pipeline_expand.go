@@ -295,7 +295,7 @@ func (x *expansion) insertWaits(position *ir.Value, before []*ir.Value) (after [
 // leadingProduct; nil without. Its operands are there at that wait, and the matrix unit would idle while threads begin copies.
 func (x *expansion) firstWaitProduct() *ir.Op {
 	product, leads := x.candidateProduct()
-	if product == nil || x.comesBefore(product) {
+	if product == nil || x.comesBefore(product) || x.readsLater(product) {
 		return nil
 	}
 	if d := ir.Cast[tileaa.Dot](product); leads && !d.InFlight() {
@@ -331,6 +331,24 @@ func (x *expansion) comesBefore(product *ir.Op) bool {
 			return slices.ContainsFunc(x.copies[i].ResultToken().Uses(), func(u *ir.Use) bool { return at[u.Owner().AncestorIn(body)] })
 		})
 	})
+}
+
+// readsLater reports whether a sum that ends with a product reads what is not there at the first wait: copies of another group, or those that begin in its own
+// iteration, behind that wait. A product that is skewed out of an inner loop is one of an iteration of the outer one.
+func (x *expansion) readsLater(product *ir.Op) bool {
+	sum := tileaa.SumOf(ir.Cast[tileaa.Dot](product))
+	for n, g := range x.groups {
+		if n == 0 && g.distance > 0 {
+			continue
+		}
+		for _, i := range g.copies {
+			users := tileaa.BufferUsers(x.copies[i].Buffer())
+			if slices.ContainsFunc(sum, func(d tileaa.Dot) bool { return slices.Contains(users, d.Op) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // leadingProduct is the product with which an iteration begins, if only the first wait is for its operands, so that it can be in flight

@@ -49,7 +49,7 @@ func KeepFactors(s *pass.State) error {
 			for _, f := range kept {
 				f.keep(b, nil)
 			}
-		case !slices.ContainsFunc(kept, func(f factor) bool { return f.over == nil }) && moreBlocks(s, entry, kept, sums):
+		case canLieOver(kept) && moreBlocks(s, entry, kept, sums):
 			for _, f := range kept {
 				f.keep(b, f.over)
 			}
@@ -58,11 +58,24 @@ func KeepFactors(s *pass.State) error {
 	return nil
 }
 
+// canLieOver reports whether each factor has a sum of its own over which it can be stored: a product that reads one of them may be in flight when another one is
+// stored.
+func canLieOver(kept []factor) bool {
+	taken := map[*ir.Value]bool{nil: true}
+	for _, f := range kept {
+		if taken[f.over] {
+			return false
+		}
+		taken[f.over] = true
+	}
+	return true
+}
+
 // factor is the left factor of a product of the tensor unit that threads store to shared memory for it alone.
 type factor struct {
 	product tileaa.Dot
 	store   tileaa.BufferStore
-	over    *ir.Value // what a product before it in its block has given from nothing, in as many columns at least
+	over    *ir.Value // what products before it in its block have added up from nothing, in as many columns at least
 }
 
 // storedFactor is that of a product, if it could lie in tensor memory as well. There is a product in front of it that adds to nothing: of loops with such ones
@@ -90,11 +103,12 @@ func storedFactor(d tileaa.Dot) (f factor, ok bool) {
 	if !d.Atom().Atom.Tensor.HoldsRows(*tileaa.LayoutOf(v), tileaa.ElemBits(tileaa.AsTile(v).Elem)) {
 		return f, false
 	}
-	fresh := false
+	fresh, before := false, map[*ir.Op]bool{}
 	for op := f.store.Op.Prev(); op != nil && f.over == nil; op = op.Prev() {
+		before[op] = true
 		if o, ok := tileaa.OnTensorUnit(op); ok && isZeroInit(o) {
 			fresh = true
-			if sums := memory.SumsSize(o); sums.Lanes == memory.AllLanes && sums.To >= memory.FactorSize(v).To {
+			if sums := memory.SumsSize(o); sums.Lanes == memory.AllLanes && sums.To >= memory.FactorSize(v).To && before[tileaa.LastOfSum(o).Op] {
 				f.over = tileaa.LastOfSum(o).Result()
 			}
 		}

@@ -325,10 +325,11 @@ func (l *unitLoop) waitFor(k int, op *ir.Op, flying []*ir.Op, begun int) {
 		old.Op.Erase()
 	}
 	since := begun - 1 - k
-	if since < 0 { // of the iteration before, or from before the loop: the first one has no fresh ones before it
+	if since < 0 { // of the iteration before, or from before the loop: the first one has no fresh ones before it, and none of sums that an iteration waits for
 		since = begun
 		for _, later := range flying[k+1:] {
-			if first := tileaa.SumOf(ir.Cast[tileaa.Dot](later))[0]; !slices.Contains(l.zeroInit, first) {
+			sum := tileaa.SumOf(ir.Cast[tileaa.Dot](later))
+			if !slices.Contains(l.zeroInit, sum[0]) && sum[len(sum)-1].InFlight() {
 				since++
 			}
 		}

@@ -64,7 +64,7 @@ func lowerRole(f *fn, op *ir.Op) {
 	f.dead = false
 }
 
-// allocPipeline makes the mbarriers, which the tensor unit must see if it arrives there; insert-barriers has all threads meet before roles begin.
+// allocPipeline makes the mbarriers, which the tensor unit and bulk copies must see if they arrive there; insert-barriers has all threads meet before roles begin.
 func allocPipeline(f *fn, op *ir.Op) {
 	p := ir.Cast[tileaa.AllocPipeline](op)
 	offset, _ := p.Offset()
@@ -75,7 +75,7 @@ func allocPipeline(f *fn, op *ir.Op) {
 		f.op("@mbarrier.init", first, f.smem, i32(full), i32(p.Producers()))
 		f.op("@mbarrier.init", first, f.smem, i32(full+tileaa.MbarrierBytes), i32(p.Consumers()))
 	}
-	if f.tensor != nil {
+	if f.tensor != nil || f.maps != nil {
 		f.op("fence.mbarrier_init.release.cluster")
 	}
 }
@@ -138,12 +138,20 @@ func producerCommit(f *fn, op *ir.Op) {
 	f.op("cp.async.mbarrier.arrive.noinc.shared.b64", base, offset)
 }
 
+// consumerWait waits until a slot is full. Where the tensor unit alone reads slots, the other warps do not wait, for the same reason as in producerAcquire: it may
+// release the slot, and producers fill it again, before one of them has looked.
 func consumerWait(f *fn, op *ir.Op) {
 	base, offset := f.full(op)
 	if planted.On("wait-dropped") {
 		return
 	}
-	f.await(base, offset, f.zext(f.scalar(ir.Cast[tileaa.ConsumerWait](op).Phase()), kI32))
+	parity := f.zext(f.scalar(ir.Cast[tileaa.ConsumerWait](op).Phase()), kI32)
+	wait := func() { f.await(base, offset, parity) }
+	if f.pipelineOf(op).Consumers() == 1 {
+		f.byFirstWarp(wait)
+	} else {
+		wait()
+	}
 }
 
 // consumerRelease: when all lanes have read, one arrives for the warp; or the tensor unit for the thread that begins its products.

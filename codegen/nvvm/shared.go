@@ -380,7 +380,7 @@ func bufferStoreSlice(f *fn, op *ir.Op) {
 	b := f.bufferOf(op)
 	x := f.inMemory(f.stored(op))
 	mem := b.Mem.Repeated(ints(t.Shape))
-	v, _ := mem.Vectors(l, mem.MaxVec(l, 16/b.bytes))
+	v, _ := mem.Vectors(l, mem.MaxVec(l, min(16/b.bytes, 1<<b.Mem.Bits())))
 	inside, above := uint64(1)<<b.Mem.Bits()-1, b.Mem.Bits()
 	number, bit := i32(0), 0
 	for d, i := range ir.Cast[tileaa.IndexedOp](op).Indices() {

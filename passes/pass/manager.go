@@ -54,7 +54,7 @@ const MaxPlans = 4
 
 // Run runs the passes. Where one returns ErrPlan for an entry, the passes run again from the checkpoint with the entry's next plan. The checkpoint is the last
 // module before planner that no pass has changed in place: the input of the conversion, or, without one, that of planner, of which each attempt gets a copy.
-// Where no plan is left, all of it goes on without optimization, which copies nothing ahead and so takes less of everything, and a warning says so.
+// Where no plan is left, the rest is done without optimization, which copies nothing ahead and so takes less of everything, and a warning says so.
 func (m *Manager) Run(list []*Pass, planner string) error {
 	plan := slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
 	if m.State.PlanIndex == nil {
@@ -85,7 +85,8 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 				return m.noPlanLeft(cmp.Or(tooBig, e))
 			case last:
 				tooBig, lastFailure = e, map[string]*ErrPlan{}
-				list = m.withoutOptimization(list, plan)
+				list = m.withoutOptimization(list)
+				plan = slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
 			}
 			m.State.Module, m.State.Notes, m.form = m.restart.module, m.State.Notes[:m.restart.notes], m.restart.form
 			i = m.restart.at - 1
@@ -107,11 +108,11 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 	return nil
 }
 
-// withoutOptimization makes what comes from the planner on begin anew as at -O0.
-func (m *Manager) withoutOptimization(list []*Pass, plan int) []*Pass {
+// withoutOptimization makes what comes behind the checkpoint begin anew as at -O0.
+func (m *Manager) withoutOptimization(list []*Pass) []*Pass {
 	m.State.Opt, m.State.Plans, m.State.PlanIndex = 0, nil, map[string]int{}
-	later := slices.DeleteFunc(slices.Clone(list[plan:]), func(p *Pass) bool { return p.Optional && p.Name != m.StopAfter })
-	return slices.Concat(list[:plan], later)
+	later := slices.DeleteFunc(slices.Clone(list[m.restart.at:]), func(p *Pass) bool { return p.Optional && p.Name != m.StopAfter })
+	return slices.Concat(list[:m.restart.at], later)
 }
 
 // noPlanLeft is the error of a compile whose last plan has failed.

@@ -66,6 +66,9 @@ func (f Flow) Inits() []*Value {
 	return f.Op.OperandGroup(f.inits())
 }
 
+// Init is the initial value of carried value i.
+func (f Flow) Init(i int) *Value { return f.InitUse(i).value }
+
 // InitUse is the operand slot of the initial value of carried value i.
 func (f Flow) InitUse(i int) *Use {
 	lo, _ := f.Op.group(f.inits())
@@ -154,7 +157,7 @@ func (f Flow) Exits() []*Op {
 
 // CarriedIncoming lists the incoming values of carried value i: its initial value, then the operand of each continue.
 func (f Flow) CarriedIncoming(i int) []*Value {
-	vs := []*Value{f.Inits()[i]}
+	vs := []*Value{f.Init(i)}
 	for _, t := range f.Continues() {
 		vs = append(vs, t.Operand(i))
 	}
@@ -166,7 +169,7 @@ func (f Flow) CarriedIncoming(i int) []*Value {
 func (f Flow) ResultIncoming(i int) []*Value {
 	var vs []*Value
 	if f.Kind == CountedFlow {
-		vs = append(vs, f.Inits()[i])
+		vs = append(vs, f.Init(i))
 	}
 	for _, t := range f.Exits() {
 		vs = append(vs, t.Operand(i))

@@ -26,7 +26,7 @@ func TensorMemorySum(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok boo
 		return nil, false
 	}
 	flow, _ := ir.LoopOf(op.ParentOp())
-	if flow.Kind != ir.CountedFlow || !tileaa.IsZero(flow.Inits()[carried]) {
+	if flow.Kind != ir.CountedFlow || !tileaa.IsZero(flow.Init(carried)) {
 		return nil, false
 	}
 	m := d.Atom()

@@ -71,7 +71,7 @@ func (x *expansion) prologue(start *ir.Value) (begun [][]*ir.Value) {
 		most = max(most, g.distance)
 		for _, v := range g.carriedArgs {
 			i, _ := x.flow.CarriedIndex(v)
-			g.carriedNext = append(g.carriedNext, x.loop.Inits()[i])
+			g.carriedNext = append(g.carriedNext, x.flow.Init(i))
 		}
 	}
 	begun = make([][]*ir.Value, len(x.copies))

@@ -210,7 +210,7 @@ func (n *nest) expand(s *pass.State) {
 	first := ir.Mapping{}
 	for _, v := range n.carriedArgs {
 		i, _ := n.flow.CarriedIndex(v)
-		first[v] = n.flow.Inits()[i]
+		first[v] = n.flow.Init(i)
 	}
 	if n.exit == nil {
 		first[n.flow.InductionVar()] = n.loop.Lower()

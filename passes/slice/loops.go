@@ -52,8 +52,12 @@ type carry struct {
 }
 
 // initial and next are what a carried value begins with and what it becomes.
-func (k carry) initial() cut { return cut{ir.Cast[tileaa.For](k.loop).Inits()[k.i], k.dim} }
-func (k carry) next() cut    { return cut{k.loop.Body().Terminator().Operand(k.i), k.dim} }
+func (k carry) initial() cut {
+	flow, _ := ir.LoopOf(k.loop)
+	return cut{flow.Init(k.i), k.dim}
+}
+
+func (k carry) next() cut { return cut{k.loop.Body().Terminator().Operand(k.i), k.dim} }
 
 // inBody and result are the carried value inside of the loop and after it.
 func (k carry) inBody() cut { return cut{k.loop.Body().Arg(k.i + 1), k.dim} }

@@ -155,7 +155,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 		}
 		if sum, ok := kernel.TensorMemorySum(s, op, p.Warps); ok {
 			flow, _ := ir.LoopOf(sum.DefiningOp())
-			for _, v := range []*ir.Value{flow.Inits()[sum.Index()], flow.Carried()[sum.Index()], op.Result(0), sum} {
+			for _, v := range []*ir.Value{flow.Init(sum.Index()), flow.Carried()[sum.Index()], op.Result(0), sum} {
 				c.tensorSums[v] = true
 			}
 		}

@@ -43,14 +43,14 @@ func sat32(f float32) float32 {
 
 // finish32 applies .ftz, .sat and the canonical NaN to a result.
 func (o *fopt) finish32(f float32) uint64 {
+	if o.ftz {
+		f = ftz32(f)
+	}
 	if o.sat {
 		return bits32(sat32(f))
 	}
 	if isNaN32(f) {
 		return 0x7fffffff
-	}
-	if o.ftz {
-		f = ftz32(f)
 	}
 	return bits32(f)
 }

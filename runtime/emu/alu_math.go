@@ -105,8 +105,8 @@ func decodeTestp(d *decoder) {
 			return !nan
 		case "notanumber":
 			return nan
-		case "normal":
-			return !inf && !nan && !tiny
+		case "normal": // zeros are
+			return !inf && !nan && (!tiny || x == 0)
 		}
 		return tiny && x != 0
 	}

@@ -214,6 +214,11 @@ func TestComparisonAndSelection(t *testing.T) {
 		{"testp.infinite.f32 p, a", 0xff800000, 0, 0, 1},
 		{"testp.subnormal.f32 p, a", 1, 0, 0, 1},
 		{"testp.normal.f64 p, A", math.Float64bits(3), 0, 0, 1},
+		{"testp.normal.f64 p, A", 1 << 63, 0, 0, 1},
+		{"testp.normal.f32 p, a", 0, 0, 0, 1},
+		{"testp.normal.f32 p, a", 1 << 31, 0, 0, 1},
+		{"testp.normal.f32 p, a", 1, 0, 0, 0},
+		{"testp.subnormal.f32 p, a", 1 << 31, 0, 0, 0},
 	})
 }
 

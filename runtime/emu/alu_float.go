@@ -8,6 +8,7 @@ type fopt struct {
 	ftz, sat, relu   bool
 	nan, xorsign, ab bool
 	oob              bool
+	approx           bool
 }
 
 func f32(v uint64) float32     { return math.Float32frombits(uint32(v)) }
@@ -119,6 +120,7 @@ func decodeFloat2(d *decoder, _ typ) {
 	var o fopt
 	o.mode, _ = d.rounding()
 	approx := d.oneOf("approx", "full")
+	o.approx = approx == "approx"
 	o.ftz, o.sat, o.nan = d.flag("ftz"), d.flag("sat"), d.flag("NaN")
 	o.xorsign = d.flag("xorsign")
 	o.ab = d.flag("abs")
@@ -249,7 +251,7 @@ func halfMinMax(isMax bool, f *format, o fopt, a, b uint32) uint32 {
 
 // float2x32 makes the vector function of a two-operand f32 operation.
 func float2x32(op string, o fopt) vecFn {
-	if o.mode == rn && !o.ftz && !o.sat && !o.xorsign {
+	if o.mode == rn && !o.ftz && !o.sat && !o.xorsign && !o.approx {
 		switch op {
 		case "add":
 			return func(d, a, b, _ *vec) {
@@ -293,6 +295,9 @@ func float2x32(op string, o fopt) vecFn {
 				r = x * y
 			default:
 				r = x / y
+				if o.approx && outsideReciprocal(y) {
+					r = x * float32(math.Copysign(0, float64(y)))
+				}
 			}
 			return o.finish32(r)
 		}
@@ -302,6 +307,13 @@ func float2x32(op string, o fopt) vecFn {
 		}
 		return o.finish32(f32(uint64(fmtF32.round(r, o.mode, false))))
 	})
+}
+
+// outsideReciprocal tells whether div.approx takes 0 for the reciprocal of y: for magnitudes between 2^126 and 2^128 "if a is infinity,
+// div.approx.f32 delivers NaN, otherwise it delivers 0" (section 9.7.3.8).
+func outsideReciprocal(y float32) bool {
+	m := math.Abs(float64(y))
+	return m > 0x1p126 && m < 0x1p128
 }
 
 // extreme32 is min or max, with .xorsign of the magnitudes and with the product of the signs.

@@ -420,6 +420,7 @@ func (w *warp) mbarWait(in *inst, f *mbarForm, m uint32) {
 	}
 	w.setPred(in.pdst[0], m, ok, 0)
 	if ok != m {
+		w.notePolling()
 		w.yield = true
 	}
 }

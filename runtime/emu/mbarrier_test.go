@@ -109,3 +109,27 @@ func TestTooManyDrop(t *testing.T) {
 		t.Errorf("got %v", r)
 	}
 }
+
+// A lane that waits in a loop lets another lane of its warp arrive.
+func TestLaneWaitsForLane(t *testing.T) {
+	for _, wait := range []string{"test_wait", "try_wait"} {
+		for _, s := range Schedules {
+			src := strings.Replace(sharedKernel(`
+	setp.ne.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r0, 5;
+	@!%p1 mbarrier.init.shared::cta.b64 [%r3], 1;
+	bar.warp.sync -1;
+	@%p1 bra ARRIVE;
+WAIT:
+	mbarrier.`+wait+`.parity.shared::cta.b64 %p3, [%r3], 0;
+	@!%p3 bra WAIT;
+	bra END;
+ARRIVE:
+	@%p2 mbarrier.arrive.shared::cta.b64 %rd6, [%r3];
+END:
+`), "sm_80", "sm_90", 1)
+			if _, err := runText(t, src, 32, make([]byte, 256), Options{Schedule: s}); err != nil {
+				t.Errorf("%s, %s: %v", wait, s, err)
+			}
+		}
+	}
+}

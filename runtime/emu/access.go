@@ -213,7 +213,7 @@ func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region,
 	if at >= uint64(len(r.data)) || at+uint64(n) > uint64(len(r.data)) {
 		w.fail(OutOfBounds, 1<<lane, r.genericAddr(0)+at, "%d-byte %s at %#x of %s memory (%d bytes)", n, what, at, r.space, len(r.data))
 	}
-	if at&uint64(n-1) != 0 && !w.launch.opt.Checks.NoAlignment {
+	if (r.base+at)&uint64(n-1) != 0 && !w.launch.opt.Checks.NoAlignment { // what the caller maps begins anywhere
 		w.fail(Misaligned, 1<<lane, r.genericAddr(int(at)), "%d-byte %s at %#x", n, what, addr)
 	}
 	return r, int(at)

@@ -30,7 +30,7 @@ func (a *asyncAccess) span(r *region, off, n int, write bool) {
 	}
 	for n > 0 {
 		step := 16
-		for off&(step-1) != 0 || step > n {
+		for (off+r.shadow.bias)&(step-1) != 0 || step > n {
 			step >>= 1
 		}
 		cells := r.shadow.cells(off, step, len(r.data))

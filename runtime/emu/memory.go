@@ -24,6 +24,9 @@ type region struct {
 	owner    *cta               // of shared memory
 }
 
+// newShadow is a shadow without accesses.
+func (r *region) newShadow() shadow { return shadow{bias: int(r.base & (1<<pageBits - 1))} }
+
 // Memory is the global memory of a device: separate allocations with gaps between them, so that an access
 // just outside of one never lands in another. It outlives launches; it is not for concurrent use.
 type Memory struct {

@@ -40,7 +40,7 @@ func (o *undoLog) save(page int) {
 	if _, ok := o.pages[page]; ok {
 		return
 	}
-	from, to := page<<pageBits, min((page+1)<<pageBits, len(o.r.data))
+	from, to := o.from(page), min(o.from(page+1), len(o.r.data))
 	s := saved{data: append([]byte(nil), o.r.data[from:to]...)}
 	if o.r.undef != nil {
 		s.undef = append([]byte(nil), o.r.undef[from:to]...)
@@ -48,24 +48,28 @@ func (o *undoLog) save(page int) {
 	o.pages[page] = s
 }
 
+// from gives where a page begins.
+func (o *undoLog) from(page int) int { return max(0, page<<pageBits-o.r.newShadow().bias) }
+
 func (o *undoLog) restore() {
 	for page, s := range o.pages { // pages do not overlap: the order does not matter
-		copy(o.r.data[page<<pageBits:], s.data)
+		copy(o.r.data[o.from(page):], s.data)
 		if o.r.undef != nil {
-			copy(o.r.undef[page<<pageBits:], s.undef)
+			copy(o.r.undef[o.from(page):], s.undef)
 		}
 	}
 }
 
 // markWritten marks the page of a byte as written; before the first write in a part of a launch it saves the page.
 func (s *shadow) markWritten(off int) {
-	p := s.pages[off>>pageBits]
+	page := (off + s.bias) >> pageBits
+	p := s.pages[page]
 	if p.written {
 		return
 	}
 	p.written = true
 	if s.undo != nil {
-		s.undo.save(off >> pageBits)
+		s.undo.save(page)
 	}
 }
 
@@ -88,7 +92,8 @@ func (l *launch) part(first int, next *atomic.Int64, origins []*undoLog) *launch
 	at := map[*region]*region{}
 	for i, r := range l.mem.regions {
 		mine := *r
-		mine.shadow, mine.released = shadow{undo: origins[i]}, nil
+		mine.shadow, mine.released = r.newShadow(), nil
+		mine.shadow.undo = origins[i]
 		c.mem.regions = append(c.mem.regions, &mine)
 		at[r] = &mine
 	}

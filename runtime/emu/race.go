@@ -60,6 +60,7 @@ type shadow struct {
 	lists [][]readRecord // concurrent reads of a cell, by the index in its stamp
 	free  []int32        // unused lists
 	undo  *undoLog       // of global memory in a part of a launch
+	bias  int            // of byte 0 in the first page: pages begin where addresses are multiples of their size
 }
 
 type readRecord struct {
@@ -69,6 +70,7 @@ type readRecord struct {
 
 // cells gives the cells of n bytes at off, an aligned access of 1 to 32 bytes.
 func (s *shadow) cells(off, n, size int) []shadowCell {
+	off, size = off+s.bias, size+s.bias
 	if k := off >> pageBits; k < len(s.pages) {
 		if p := s.pages[k]; p != nil && (off|n)&(1<<p.shift-1) == 0 {
 			i := off & (1<<pageBits - 1) >> p.shift
@@ -78,7 +80,7 @@ func (s *shadow) cells(off, n, size int) []shadowCell {
 	return s.newCells(off, n, size)
 }
 
-// newCells is cells where the page does not exist yet, or its granule is too large.
+// newCells is cells where the page does not exist yet, or its granule is too large; off and size count from the first page.
 func (s *shadow) newCells(off, n, size int) []shadowCell {
 	if s.pages == nil {
 		s.pages = make([]*shadowPage, size>>pageBits+1)

@@ -84,7 +84,7 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 		return nil, err
 	}
 	for _, r := range mem.regions {
-		r.shadow, r.released = shadow{}, nil
+		r.shadow, r.released = r.newShadow(), nil
 	}
 	var err error
 	if l.globals, err = mem.load(e.mod); err != nil {

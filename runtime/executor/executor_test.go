@@ -283,3 +283,34 @@ func TestLoadIsTheCompilersDoor(t *testing.T) {
 		t.Errorf("3 slices of a product: %v", err)
 	}
 }
+
+// TestMappedAlignment: what the compiled code takes for granted of a pointer is asked of its address, wherever the memory around it begins.
+func TestMappedAlignment(t *testing.T) {
+	const text = `cuda_tile.module @m { entry @k(%p0: tile<ptr<f32>>) {
+  %s, %t0 = load_ptr_tko weak %p0 : tile<ptr<f32>> -> tile<f32>, token
+  %p = assume div_by<16>, %p0 : tile<ptr<f32>>
+  %i = iota : tile<1024xi32>
+  %a = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %b = broadcast %a : tile<1xptr<f32>> -> tile<1024xptr<f32>>
+  %c = offset %b, %i : tile<1024xptr<f32>>, tile<1024xi32> -> tile<1024xptr<f32>>
+  %x, %t1 = load_ptr_tko weak %c : tile<1024xptr<f32>> -> tile<1024xf32>, token
+  %s1 = reshape %s : tile<f32> -> tile<1xf32>
+  %s2 = broadcast %s1 : tile<1xf32> -> tile<1024xf32>
+  %y = addf %x, %s2 rounding<nearest_even> : tile<1024xf32>
+  %t2 = join_tokens %t0, %t1 : token
+  %t3 = store_ptr_tko weak %c, %y token=%t2 : tile<1024xptr<f32>>, tile<1024xf32> -> token
+  return
+} }`
+	p := load(t, text, executor.Options{Engine: executor.Emulator, GPU: "sm_80"})
+	for _, c := range []struct {
+		begin, offset uint64
+		kind          string
+	}{{0x20000, 0, ""}, {0x20004, 0, "misaligned"}, {0x20004, 12, ""}, {0x2000c, 4, ""}, {0x20000, 4, "misaligned"}} {
+		_, err := p.Launch(t.Context(), &executor.Launch{Kernel: "k", Grid: [3]int{1, 1, 1}, Params: [][]byte{word(c.begin + c.offset)},
+			Memory: []executor.Region{region("a", c.begin, make([]byte, 8192))}})
+		var f *executor.Fault
+		if errors.As(err, &f); (err == nil) != (c.kind == "") || err != nil && (f == nil || f.Kind != c.kind) {
+			t.Errorf("pointer at %#x of memory at %#x: %v, expected %q", c.begin+c.offset, c.begin, err, c.kind)
+		}
+	}
+}

@@ -34,7 +34,8 @@ package emu
 // Proxies (section 8.6). A write by the generic proxy becomes visible to the async proxy by fence.proxy.async, executed
 // by the writer or anywhere on the synchronisation path to the issue. So beside the happens-before clock there is a
 // second one, "happened before and fenced since". A fence joins the first into the second (w.raiseVisibility),
-// synchronisation carries both, and an access of the async proxy compares generic writes with the second. A third one,
+// synchronisation carries both, and an access of the async proxy compares generic writes with the second. A fence may be of one state space,
+// so shared and global memory have one each. A further one,
 // for reads of shared memory, is stricter: a fence counts for a store only if the storing thread executes it. The memory
 // model does not demand that, but the CUDA programming guide has all threads fence before the barrier, and NVIDIA's and
 // Triton's code always does. Tensor maps have two more (released, acquired), and one for each narrower scope of a release where a program names one.
@@ -61,8 +62,9 @@ type visibility int
 
 const (
 	happened          visibility = iota // happens-before: visible to the generic proxy
-	asyncProxy                          // and fence.proxy.async since
-	fencedByWriter                      // and that by the thread that stored
+	asyncProxy                          // and fence.proxy.async since; in shared memory, where asyncGlobal is another clock
+	fencedByWriter                      // and that by the thread that stored, in shared memory
+	asyncGlobal                         // and fence.proxy.async since, in global memory
 	tensormapReleased                   // and fence.proxy.tensormap::generic.release since, of a scope that is all
 	tensormapAcquired                   // and its .acquire since
 	proxyVisibilities

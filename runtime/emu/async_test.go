@@ -2,6 +2,7 @@ package emu
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -384,6 +385,48 @@ func TestWgmmaOfBits(t *testing.T) {
 	w.c[0][3][5] = 2
 	if op.rows(&w, 0); w.c[0][3][5] != 2+12-4 || math.Signbit(w.c[0][3][4]) {
 		t.Errorf("got %v", w.c[0][3][5])
+	}
+}
+
+// A proxy fence of a state space says nothing of accesses to another one.
+func TestProxyFencesOfOneSpace(t *testing.T) {
+	const load = `
+	setp.ne.u32 %p1, %r0, 0; @%p1 ret;
+	mbarrier.init.shared.b64 [%r3+512], 1;
+	fence.proxy.async.shared::cta;
+	st.global.u32 [%rd0], 7;
+	FENCE;
+	mbarrier.arrive.expect_tx.shared.b64 %rd5, [%r3+512], 128;
+	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd0], 128, [%r3+512];
+L:	mbarrier.try_wait.parity.shared.b64 %p2, [%r3+512], 0;
+	@!%p2 bra L;`
+	const storeShared = `
+	setp.ne.u32 %p1, %r0, 0; @%p1 ret;
+	st.shared.v4.u32 [%r3], {%r0,%r0,%r0,%r0};
+	FENCE;
+	cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r3], 16;
+	cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;`
+	const storeOver = `
+	setp.ne.u32 %p1, %r0, 0; @%p1 ret;
+	st.shared.v4.u32 [%r3], {%r0,%r0,%r0,%r0};
+	fence.proxy.async.shared::cta;
+	st.global.u32 [%rd0], 7;
+	FENCE;
+	cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r3], 16;
+	cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;`
+	const all, global, cta, cluster, other = "fence.proxy.async", "fence.proxy.async.global", "fence.proxy.async.shared::cta", "fence.proxy.async.shared::cluster",
+		"is of another state space"
+	for _, c := range []struct{ body, fence, says string }{
+		{load, all, ""}, {load, global, ""}, {load, cta, other}, {load, cluster, other}, {load, "", "no fence.proxy.async"},
+		{storeShared, all, ""}, {storeShared, global, other}, {storeShared, cta, ""}, {storeShared, cluster, ""}, {storeShared, "", "no fence.proxy.async"},
+		{storeOver, all, ""}, {storeOver, global, ""}, {storeOver, cta, other}, {storeOver, "", "no fence.proxy.async"},
+		{storeShared, "fence.proxy.async.local", "unsupported"},
+	} {
+		src := strings.Replace(sharedKernel(strings.Replace(c.body, "FENCE;", strings.TrimPrefix(c.fence+";", ";"), 1)), "sm_80", "sm_90", 1)
+		_, err := runText(t, src, 32, make([]byte, 256), Options{})
+		if said := fmt.Sprint(err); (err != nil) != (c.says != "") || !strings.Contains(said, c.says) {
+			t.Errorf("%q: %s, expected %q%s", c.fence, said, c.says, c.body)
+		}
 	}
 }
 

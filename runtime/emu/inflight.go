@@ -130,7 +130,10 @@ func (a *asyncAccess) happenedBefore(r accessStamp) bool {
 
 // requiredVisibility is what visibility earlier generic writes to a region must have.
 func (a *asyncAccess) requiredVisibility(r *region, write bool) visibility {
-	if a.proxy == asyncProxy && !write && r.space == spShared {
+	switch {
+	case a.proxy == asyncProxy && r.space == spGlobal:
+		return asyncGlobal
+	case a.proxy == asyncProxy && !write:
 		return fencedByWriter
 	}
 	return a.proxy
@@ -153,8 +156,10 @@ func (a *asyncAccess) missingFence(r *region, off int, now string, c *shadowCell
 	switch {
 	case a.proxy == tensormapAcquired:
 		proxy, lacks = "proxy of tensor maps", "no release and acquire by fence.proxy.tensormap stands between"
-	case a.fenced(c.lastWrite, a.proxy):
+	case r.space == spShared && a.fenced(c.lastWrite, asyncProxy):
 		lacks = "did not execute the fence.proxy.async that stands between"
+	case a.fenced(c.lastWrite, asyncProxy) || a.fenced(c.lastWrite, asyncGlobal):
+		lacks = "the fence.proxy.async that stands between is of another state space"
 	}
 	w.faultOrNote(ProxyFence, a.lane, r.genericAddr(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and %s",
 		now, r.describe(), off, proxy, w.launch.threadName(c.lastWrite), w.prog.code[c.writePC].line, oneLine(w.prog.code[c.writePC].text), lacks)

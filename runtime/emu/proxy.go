@@ -2,27 +2,36 @@ package emu
 
 // proxyFence is fence.proxy.* (section 9.7.13.6): it raises the visibility of earlier accesses (agents.go).
 func (d *decoder) proxyFence() {
-	kind := ""
-	if len(d.mods) > 0 {
-		kind = d.mods[0]
-	}
-	switch kind {
-	case "async", "async::generic":
-		d.needsProxies()
-		d.in.exec = func(w *warp, in *inst, m uint32) {
-			w.raiseVisibility(m, happened, asyncProxy)
-			w.raiseVisibility(m, happened, fencedByWriter)
+	switch kind := d.oneOf("async", "async::generic", "tensormap::generic", "alias"); kind {
+	case "async": // of one state space, or of all
+		space := d.oneOf("global", "shared::cta", "shared::cluster")
+		d.asyncFence(space != "shared::cta" && space != "shared::cluster", space != "global")
+	case "async::generic": // one direction, with the state space that it is about
+		if d.oneOf("acquire", "release") == "" || d.oneOf("sync_restrict::shared::cta", "sync_restrict::shared::cluster") == "" || !d.flag("cluster") {
+			d.fail("a fence of the async proxy in one direction has a restriction and a scope")
 		}
+		d.asyncFence(false, true)
 	case "tensormap::generic":
-		d.flag(kind)
 		d.tensormapFence()
 	case "alias":
 		d.in.exec = func(*warp, *inst, uint32) {}
 	default:
-		d.fail("proxy %s", kind)
-		return
+		d.fail("this proxy")
 	}
-	d.mods = nil
+}
+
+// asyncFence makes what the generic proxy has written to global or shared memory visible to the async proxy.
+func (d *decoder) asyncFence(global, shared bool) {
+	d.needsProxies()
+	d.in.exec = func(w *warp, in *inst, m uint32) {
+		if global {
+			w.raiseVisibility(m, happened, asyncGlobal)
+		}
+		if shared {
+			w.raiseVisibility(m, happened, asyncProxy)
+			w.raiseVisibility(m, happened, fencedByWriter)
+		}
+	}
 }
 
 // tensormapFence is fence.proxy.tensormap::generic.{release,acquire}.scope.

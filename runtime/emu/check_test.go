@@ -2,6 +2,7 @@ package emu
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -309,6 +310,36 @@ func TestBadLaunchesAreRefused(t *testing.T) {
 	} {
 		if _, err := m.Run(t.Context(), c.entry, mem, c.args, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+}
+
+// Shared memory has the size that it has on the GPU of .target.
+func TestSharedMemoryOfTheTarget(t *testing.T) {
+	for _, c := range []struct {
+		target        string
+		static, extra int
+		want          string
+	}{
+		{"sm_75", 64 << 10, 0, ""},
+		{"sm_75", 100000, 0, "100000 bytes of shared memory, a CTA on sm_75 has at most 65536"},
+		{"sm_86", 99 << 10, 0, ""},
+		{"sm_86", 99<<10 + 16, 0, "at most 101376"},
+		{"sm_80", 1024, 162 << 10, ""},
+		{"sm_80", 1024, 162<<10 + 16, "at most 166912"},
+		{"sm_90a", 227 << 10, 0, ""},
+		{"sm_100f", 227<<10 + 16, 0, "a CTA on sm_100f has at most 232448"},
+		{"sm_200", 327 << 10, 0, ""},
+		{"sm_200", 327<<10 + 16, 0, "at most 334848"},
+	} {
+		src := kernel(fmt.Sprintf(".shared .align 16 .b8 sm[%d]; mov.b32 %%r1, sm;", c.static))
+		if c.extra > 0 {
+			src = strings.Replace(src, ".visible", ".extern .shared .align 16 .b8 more[];\n.visible", 1)
+			src = strings.Replace(src, "mov.b32 %r1, sm;", "mov.b32 %r1, sm; mov.b32 %r1, more;", 1)
+		}
+		_, err := runText(t, strings.Replace(src, "sm_80", c.target, 1), 32, make([]byte, 128), Options{DynShared: c.extra})
+		if said := fmt.Sprint(err); (err != nil) != (c.want != "") || !strings.Contains(said, c.want) {
+			t.Errorf("%s, %d and %d bytes: %s, want %q", c.target, c.static, c.extra, said, c.want)
 		}
 	}
 }

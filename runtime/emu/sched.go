@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 )
 
@@ -41,7 +42,6 @@ type launch struct {
 // Limits of a launch (PTX ISA and the CUDA programming guide's table of compute capabilities).
 const (
 	maxThreads    = 1024
-	maxShared     = 334848 // the largest of any target: sm_107
 	maxLocal      = 512 << 10
 	maxIDs        = 1<<(idBits-1) - 1 // of warps and agents; mbarriers have the other half
 	initialCTAs   = 4                 // resident at first
@@ -52,6 +52,21 @@ const (
 	defaultSteps  = 1 << 32
 	livelockLimit = 1 << 28 // warp instructions without a store, an arrival or an exit: all warps poll
 )
+
+// sharedLimits are the kilobytes of shared memory that a CTA can have, by .target without its suffix.
+var sharedLimits = map[string]int{"sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_87": 163, "sm_88": 99, "sm_89": 99, "sm_90": 227, "sm_100": 227,
+	"sm_103": 227, "sm_107": mostShared, "sm_110": 227, "sm_120": 99, "sm_121": 99}
+
+const mostShared = 327 // of any target
+
+// sharedLimit is how many bytes of shared memory a CTA can have; for targets that the table does not name, the most of any.
+func (m *Module) sharedLimit() int {
+	n, ok := sharedLimits[strings.TrimRight(m.target, "af")]
+	if !ok {
+		n = mostShared
+	}
+	return n << 10
+}
 
 func atLeast1(t [3]int) [3]int {
 	for i := range t {
@@ -71,8 +86,8 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 	if o.DynShared > 0 {
 		l.sharedSize = e.prog.dynBase + o.DynShared
 	}
-	if l.sharedSize > maxShared {
-		return nil, fmt.Errorf("%d bytes of shared memory, the largest machine has %d", l.sharedSize, maxShared)
+	if limit := e.mod.sharedLimit(); l.sharedSize > limit {
+		return nil, fmt.Errorf("%d bytes of shared memory, a CTA on %s has at most %d", l.sharedSize, e.mod.target, limit)
 	}
 	if e.Local > maxLocal {
 		return nil, fmt.Errorf("%d bytes of local memory a thread, the machine has %d", e.Local, maxLocal)

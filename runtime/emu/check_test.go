@@ -305,7 +305,9 @@ func TestBadLaunchesAreRefused(t *testing.T) {
 		{"k", []Arg{{1}}, Options{}, "parameter 0 (p) has 8 bytes, 1 given"},
 		{"k", []Arg{le64(0)}, Options{Block: [3]int{32, 1, 1}}, ".reqntid"},
 		{"k", []Arg{le64(0)}, Options{Grid: [3]int{-1, 1, 1}}, "bad launch"},
-		{"k", []Arg{le64(0)}, Options{Grid: [3]int{1 << 22, 1 << 21, 1 << 21}}, "more than 16777215 CTAs"},
+		{"k", []Arg{le64(0)}, Options{Grid: [3]int{1 << 22, 8, 1}}, "more than 16777215 CTAs"},
+		{"k", []Arg{le64(0)}, Options{Grid: [3]int{1, 65536, 1}}, "y and z have at most 65535 CTAs"},
+		{"k", []Arg{le64(0)}, Options{Grid: [3]int{1, 1, 65536}}, "y and z have at most 65535 CTAs"},
 		{"k", []Arg{le64(0)}, Options{DynShared: 1 << 20}, "bytes of shared memory"},
 	} {
 		if _, err := m.Run(t.Context(), c.entry, mem, c.args, c.o); err == nil || !strings.Contains(err.Error(), c.want) {

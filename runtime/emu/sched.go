@@ -42,6 +42,7 @@ type launch struct {
 // Limits of a launch (PTX ISA and the CUDA programming guide's table of compute capabilities).
 const (
 	maxThreads    = 1024
+	maxGridYZ     = 65535
 	maxLocal      = 512 << 10
 	maxIDs        = 1<<(idBits-1) - 1 // of warps and agents; mbarriers have the other half
 	initialCTAs   = 4                 // resident at first
@@ -135,7 +136,9 @@ func (l *launch) shape() error {
 		if l.grid[i] < 0 || l.grid[i] > maxIDs/n || l.block[i] < 0 || l.block[i] > maxThreads || l.grid[i]*n%l.cluster[i] != 0 {
 			return fmt.Errorf("bad launch: grid %v, block %v, cluster %v", l.grid, l.block, l.cluster)
 		}
-		l.grid[i] *= n
+		if l.grid[i] *= n; i > 0 && l.grid[i] > maxGridYZ {
+			return fmt.Errorf("bad launch: grid %v, y and z have at most %d CTAs", l.grid, maxGridYZ)
+		}
 		threads *= l.block[i]
 		if ctas *= l.grid[i]; ctas > maxIDs {
 			return fmt.Errorf("bad launch: grid %v, more than %d CTAs", l.grid, maxIDs)

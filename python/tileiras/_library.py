@@ -125,7 +125,30 @@ def regions(memory: Sequence[tuple[str, int, int, bool]]) -> ctypes.Array[Region
 _SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
 
 
-@functools.cache
+_forked = False     # this process came by fork from one that had loaded the library
+_loaded = False
+
+
+def _after_fork() -> None:
+    """Of a child: of the threads of the library, which is written in Go, none has come along, so that a call would wait for ever."""
+    global _forked
+    _forked = _loaded
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def library() -> Library:
-    """The library of this package, loaded once."""
+    """The library of this package, loaded once, by the first who asks for it."""
+    if _forked:
+        raise LibraryError("this process was forked from one that had used the library of tileiras already, which does not survive that: "
+                           "start processes by the method 'spawn' of multiprocessing, or fork before the first launch")
+    return _load()
+
+
+@functools.cache
+def _load() -> Library:
+    global _loaded
+    _loaded = True
     return Library(folder() / f"libtileiras.{_SUFFIX}")

@@ -79,6 +79,15 @@ func TestPrograms(t *testing.T) {
 	})
 }
 
+// Processes that a program forks run kernels when it has run none itself, and never hang.
+func TestForks(t *testing.T) {
+	e := newEnvironment(t)
+	path, _ := filepath.Abs("testdata/forks.py")
+	if out, errs, code := e.run(t, nil, "-m", "tileiras.nogpu", "-q", path); code != 0 || out != "ok\n" {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+}
+
 // What cannot work says so.
 func TestRefusals(t *testing.T) {
 	e := newEnvironment(t)
@@ -98,7 +107,7 @@ func TestGPUs(t *testing.T) {
 	e := newEnvironment(t)
 	for _, gpu := range []string{"sm_999", "sm_90a", "H100"} {
 		_, errs, code := e.run(t, nil, "-m", "tileiras.nogpu", "--gpu", gpu, "-m", "tileiras.samples.vector_add")
-		if code != 2 || !strings.Contains(errs, "error: TILEIRAS_GPU is '"+gpu+"'") || !strings.Contains(errs, "is one of sm_75") {
+		if code != 2 || !strings.Contains(errs, "error: TILEIRAS_GPU is '"+gpu+"'") || !strings.Contains(errs, "names are sm_75") {
 			t.Errorf("%s: exit code %d\n%s", gpu, code, errs)
 		}
 	}

@@ -9,10 +9,12 @@ import linecache
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import sysconfig
+import threading
 import types
-from typing import Any
+from typing import Any, Callable
 
 from tileiras import _library
 from tileiras._library import library
@@ -25,30 +27,69 @@ class NotWithoutGPU(RuntimeError):
 
 
 def install(config: Config) -> None:
-    """Makes cuTile Python compile and run on this machine. It must be called before cuda.tile is imported."""
-    lib = library()
-    workers = config.workers or os.cpu_count() or 1
-    options = lib.options(gpu=config.gpu, engine=config.engine, checks=config.checks, undefined=config.undefined, equal_stores=1, workers=workers,
-                          tma=int(config.tma == "on"), roles=config.roles)
-    address = ctypes.c_void_p(lib.c.tileiras_driver(options))
-    if not address:
-        why = lib.error(lib.c.tileiras_load(b"", 0, options, 0)).splitlines()[-1].removeprefix("tileiras: ")
-        raise ConfigError(f"TILEIRAS_GPU is {config.gpu!r}: {why}")
-    lib.free(options)
-    # cuda.tile asks this module of its own for cuGetProcAddress, and that for all else.
+    """Makes cuTile Python compile and run on this machine. It must be called before cuda.tile is imported. The library is loaded by what needs it
+    first, a compile or a launch: processes forked before that may load it too."""
+    check_gpu(config.gpu)
+    # cuda.tile asks this module of its own for cuGetProcAddress, at its first launch, and that for all else.
     loader = types.ModuleType("cuda.tile._load_libcuda")
-    loader.address = address  # type: ignore[attr-defined]
-    loader.cuGetProcAddress_v2_ptrptr = ctypes.addressof(address)  # type: ignore[attr-defined]
-    loader._cuGetProcAddress_v2 = ctypes.CFUNCTYPE(ctypes.c_int)(address.value or 0)  # type: ignore[attr-defined]
+    values: dict[str, Callable[[], Any]] = {
+        "address": lambda: driver(config),
+        "cuGetProcAddress_v2_ptrptr": lambda: ctypes.addressof(driver(config)),
+        "_cuGetProcAddress_v2": lambda: ctypes.CFUNCTYPE(ctypes.c_int)(driver(config).value or 0),
+    }
+
+    def lazily(name: str) -> Any:
+        if name not in values:
+            raise AttributeError(f"module {loader.__name__!r} has no attribute {name!r}", name=name, obj=loader)
+        return values[name]()
+
+    loader.__getattr__ = lazily  # type: ignore[method-assign]
     sys.modules["cuda.tile._load_libcuda"] = loader
     _prepend("PATH", str(command("tileiras").parent))
+
+
+def check_gpu(gpu: str) -> None:
+    """Asks the compiler, a process of its own, whether there is such a GPU."""
+    if gpu == Config.gpu:
+        return
+    try:
+        done = subprocess.run([command("tileiras"), f"--gpu-name={gpu}", "-o", os.devnull, os.devnull], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    except OSError:  # it is not here: driver asks
+        return
+    if done.returncode == _library.USAGE:
+        raise ConfigError(f"TILEIRAS_GPU is {gpu!r}: {_reason(done.stderr)}")
+
+
+def _reason(text: str) -> str:
+    """The last line of what the compiler says."""
+    return text.strip().splitlines()[-1].removeprefix("tileiras: ")
+
+
+_driver_lock = threading.Lock()
+_driver: ctypes.c_void_p | None = None
+
+
+def driver(config: Config) -> ctypes.c_void_p:
+    """The address of cuGetProcAddress of the stand-in, which is made once."""
+    global _driver
+    lib = library()
+    with _driver_lock:
+        if _driver is None:
+            options = lib.options(gpu=config.gpu, engine=config.engine, checks=config.checks, undefined=config.undefined, equal_stores=1,
+                                  workers=config.workers or os.cpu_count() or 1, tma=int(config.tma == "on"), roles=config.roles)
+            address = ctypes.c_void_p(lib.c.tileiras_driver(options))
+            if not address:
+                raise ConfigError(f"TILEIRAS_GPU is {config.gpu!r}: {_reason(lib.error(lib.c.tileiras_load(b'', 0, options, 0)))}")
+            lib.free(options)
+            _driver = address
+        return _driver
 
 
 def device_attribute(attribute: int) -> int:
     """What the driver says of its device: a number of CUdevice_attribute."""
     lookup = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p)
     function, value = ctypes.c_void_p(), ctypes.c_int()
-    address = sys.modules["cuda.tile._load_libcuda"].address.value  # type: ignore[attr-defined]
+    address = sys.modules["cuda.tile._load_libcuda"].address.value
     lookup(address)(b"cuDeviceGetAttribute", ctypes.addressof(function), 13000, 0, None)
     ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)(function.value or 0)(ctypes.addressof(value), attribute, 0)
     return value.value

@@ -59,6 +59,7 @@ def reap_canceled() -> None:
 def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[Any], limit: float | None = None) -> dict[str, Any]:
     """Calls what begins a launch of a kernel on arguments, waits for its end, and gives its counters. A fault is raised as a KernelFault; a launch
     that takes more than limit seconds is canceled, with a TimeoutError."""
+    library()  # or its error, before the turn of a process that this one was forked from
     values = arrays.wrap_numpy(tuple(values)) if isinstance(values, (tuple, list)) else values
     found = arrays.array_arguments(parameter_names(kernel), values) if isinstance(values, tuple) else []
     for a in found:

@@ -16,7 +16,7 @@ from tileiras.nogpu.frontend import NotWithoutGPU, device_attribute
 
 # The properties of a device that the driver knows, as numbers of CUdevice_attribute.
 ATTRIBUTES = {
-    "major": 75, "minor": 76, "multi_processor_count": 16, "warp_size": 10, "max_threads_per_multi_processor": 39, "regs_per_multiprocessor": 82,
+    "multi_processor_count": 16, "warp_size": 10, "max_threads_per_multi_processor": 39, "regs_per_multiprocessor": 82,
     "shared_memory_per_block": 8, "shared_memory_per_block_optin": 97, "shared_memory_per_multiprocessor": 81, "L2_cache_size": 38,
 }
 
@@ -224,12 +224,22 @@ def _refuse(what: str) -> Any:
     return refuse
 
 
+class _Properties(types.SimpleNamespace):
+    """Of the GPU. The driver is asked for those of ATTRIBUTES when a program reads one: that loads the library."""
+
+    def __getattr__(self, name: str) -> int:
+        if name not in ATTRIBUTES:
+            raise AttributeError(f"a GPU of tileiras.nogpu has no property {name!r}", name=name, obj=self)
+        setattr(self, name, value := device_attribute(ATTRIBUTES[name]))
+        return value
+
+
 def _cuda(torch: Any, config: Config, cpu: Any) -> None:
     """torch.cuda: one device, the GPU of the settings."""
-    properties = types.SimpleNamespace(
-        name=f"tileiras without a GPU ({config.gpu})", total_memory=16 << 30, is_integrated=0, is_multi_gpu_board=0, clock_rate=1000000,
-        memory_clock_rate=1000000, memory_bus_width=4096, **{name: device_attribute(number) for name, number in ATTRIBUTES.items()})
-    major, minor = properties.major, properties.minor
+    major, minor = divmod(int(config.gpu.removeprefix("sm_")), 10)
+    properties = _Properties(
+        major=major, minor=minor, name=f"tileiras without a GPU ({config.gpu})", total_memory=16 << 30, is_integrated=0, is_multi_gpu_board=0, clock_rate=1000000,
+        memory_clock_rate=1000000, memory_bus_width=4096)
 
     @contextlib.contextmanager
     def one_device(device: Any = None) -> Iterator[None]:

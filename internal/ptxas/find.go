@@ -26,7 +26,7 @@ func (e *Missing) Error() string {
 		"; or write PTX with -o FILE.ptx, which the driver compiles when it is loaded"
 }
 
-// Find finds ptxas: the file that is named, else that of the environment variable, else beside this program, in CUDA_HOME, CUDA_PATH
+// Find finds ptxas: the file that is named, or else the program on PATH, else that of the environment variable, else beside this program, in CUDA_HOME, CUDA_PATH
 // or CUDA_ROOT, on PATH, in /usr/local/cuda, in the packages of the Python environments that can be seen from here. A file that is named and
 // cannot be run is an error; the other places are passed over.
 func Find(named string) (string, error) {
@@ -34,7 +34,7 @@ func Find(named string) (string, error) {
 		if n.file == "" {
 			continue
 		}
-		path, err := exec.LookPath(n.file)
+		path, err := lookup(n.file)
 		if err != nil {
 			return "", fmt.Errorf("cannot run the ptxas that %s names, '%s': %w", n.what, n.file, cause(err))
 		}
@@ -55,6 +55,21 @@ func Find(named string) (string, error) {
 		}
 	}
 	return "", m
+}
+
+// lookup is the program of a name: the file, else, of a name without a folder, the first on PATH.
+func lookup(name string) (string, error) {
+	if info, err := os.Stat(name); err == nil && !info.IsDir() {
+		path, err := filepath.Abs(name) // a name without a folder would be looked for on PATH
+		if err != nil {
+			return "", err
+		}
+		if path, err = exec.LookPath(path); err != nil {
+			return "", fmt.Errorf("this file cannot be executed: %w", cause(err))
+		}
+		return path, nil
+	}
+	return exec.LookPath(name)
 }
 
 // cause is what the system says, without the name of the file, which the message has already.

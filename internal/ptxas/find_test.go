@@ -69,6 +69,30 @@ func TestPlacesInTheirOrder(t *testing.T) {
 	find(t, byFlag, byFlag)
 }
 
+// A name without a folder is a file of the working folder before it is a program on PATH.
+func TestNamedFileInTheWorkingFolder(t *testing.T) {
+	alone(t)
+	onPath := fake(t, os.Getenv("PATH"), "my-ptxas")
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	find(t, "my-ptxas", onPath)
+	file := fake(t, here, "my-ptxas")
+	find(t, "my-ptxas", file)
+	t.Setenv(Variable, "my-ptxas")
+	find(t, "", file)
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, named := range []string{"my-ptxas", "./my-ptxas", ""} {
+		if _, err := Find(named); err == nil || !strings.HasSuffix(err.Error(), "my-ptxas': this file cannot be executed: permission denied") {
+			t.Errorf("%q: got %v, want that the file cannot be executed", named, err)
+		}
+	}
+}
+
 func TestNoPtxasSaysHowToGetIt(t *testing.T) {
 	alone(t)
 	for _, p := range append(packages(), "/usr/local/cuda/bin") {

@@ -113,6 +113,25 @@ func TestGPUs(t *testing.T) {
 	}
 }
 
+// A setting that cannot be is a line of usage, not a traceback; the most workers are those that the library takes.
+func TestSettings(t *testing.T) {
+	e := newEnvironment(t)
+	for setting, want := range map[string]string{
+		"TILEIRAS_GPU=native":     "error: TILEIRAS_GPU is 'native': tileiras.nogpu has no GPU to ask",
+		"TILEIRAS_WORKERS=-1":     "error: TILEIRAS_WORKERS is -1: it must be from 1 to 1023",
+		"TILEIRAS_WORKERS=1024":   "error: TILEIRAS_WORKERS is 1024: it must be from 1 to 1023",
+		"TILEIRAS_WORKERS=100000": "error: TILEIRAS_WORKERS is 100000: it must be from 1 to 1023",
+	} {
+		_, errs, code := e.run(t, []string{setting}, "-m", "tileiras.nogpu", "-m", "tileiras.samples.vector_add")
+		if code != 2 || !strings.Contains(errs, want) || strings.Contains(errs, "Traceback") {
+			t.Errorf("%s: exit code %d\n%s", setting, code, errs)
+		}
+	}
+	if out, errs, code := e.run(t, []string{"TILEIRAS_WORKERS=1023"}, "-m", "tileiras.nogpu", "-q", "-m", "tileiras.samples.vector_add"); code != 0 {
+		t.Errorf("1023 workers: exit code %d\n%s%s", code, out, errs)
+	}
+}
+
 // Every sample checks its result against numpy; the report says what ran.
 func samples(t *testing.T, e *environment) {
 	for _, engine := range []string{"interp", "emu"} {

@@ -19,6 +19,9 @@ CHOICES = {
     "roles": ("auto", "on", "off"),
 }
 
+# What the library takes as the option workers.
+MOST_WORKERS = 1023
+
 
 @dataclasses.dataclass(frozen=True)
 class Config:
@@ -36,6 +39,10 @@ class Config:
         for name, choices in CHOICES.items():
             if (value := getattr(self, name)) not in choices:
                 raise ConfigError(f"TILEIRAS_{name.upper()} is {value!r}: it must be {', '.join(choices[:-1])} or {choices[-1]}")
+        if self.gpu == "native":
+            raise ConfigError("TILEIRAS_GPU is 'native': tileiras.nogpu has no GPU to ask for its name; give one, such as sm_90")
+        if not 0 <= self.workers <= MOST_WORKERS:
+            raise ConfigError(f"TILEIRAS_WORKERS is {self.workers}: it must be from 1 to {MOST_WORKERS}, or 0 for one a core")
         known = {"all", "none", "races", "undefined", "alignment"}
         if not set(self.checks.split(",")) <= known:
             raise ConfigError(f"TILEIRAS_CHECKS is {self.checks!r}: it must be all, none, or some of races, undefined, alignment with commas between")

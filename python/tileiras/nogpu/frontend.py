@@ -19,7 +19,7 @@ from typing import Any, Callable
 from tileiras import _library
 from tileiras._library import library
 from tileiras.nogpu import faults, launching, tuning
-from tileiras.nogpu.config import Config, ConfigError
+from tileiras.nogpu.config import MOST_WORKERS, Config, ConfigError
 
 
 class NotWithoutGPU(RuntimeError):
@@ -76,7 +76,7 @@ def driver(config: Config) -> ctypes.c_void_p:
     with _driver_lock:
         if _driver is None:
             options = lib.options(gpu=config.gpu, engine=config.engine, checks=config.checks, undefined=config.undefined, equal_stores=1,
-                                  workers=config.workers or os.cpu_count() or 1, tma=int(config.tma == "on"), roles=config.roles)
+                                  workers=config.workers or min(os.cpu_count() or 1, MOST_WORKERS), tma=int(config.tma == "on"), roles=config.roles)
             address = ctypes.c_void_p(lib.c.tileiras_driver(options))
             if not address:
                 raise ConfigError(f"TILEIRAS_GPU is {config.gpu!r}: {_reason(lib.error(lib.c.tileiras_load(b'', 0, options, 0)))}")

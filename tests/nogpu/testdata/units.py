@@ -14,7 +14,8 @@ def raises(kind, call):
 
 c = config.from_environment({"TILEIRAS_GPU": "sm_120", "TILEIRAS_ENGINE": "emu", "TILEIRAS_WORKERS": "3"}, engine="interp")
 assert (c.gpu, c.engine, c.workers) == ("sm_120", "interp", 3)
-for bad in ({"TILEIRAS_ENGINE": "gpu"}, {"TILEIRAS_CHECKS": "some"}, {"TILEIRAS_UNDEFINED": "one"}, {"TILEIRAS_WORKERS": "many"},
+for bad in ({"TILEIRAS_ENGINE": "gpu"}, {"TILEIRAS_CHECKS": "some"}, {"TILEIRAS_UNDEFINED": "one"}, {"TILEIRAS_WORKERS": "many"}, {"TILEIRAS_WORKERS": "-1"},
+            {"TILEIRAS_WORKERS": "1024"}, {"TILEIRAS_GPU": "native"},
             {"TILEIRAS_TUNING": "best"}, {"TILEIRAS_TMA": "1"}, {"TILEIRAS_ROLES": "some"}):
     assert raises(config.ConfigError, lambda: config.from_environment(bad)), bad
 

@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,8 +86,10 @@ type unreachable struct{}
 
 var errUnreachable = errors.New("only tilerun speaks to servers, and it is neither beside this program nor on PATH")
 
-func (unreachable) Read(context.Context, string, string) ([]byte, error) { return nil, errUnreachable }
-func (unreachable) Write(context.Context, string, string, []byte) error  { return errUnreachable }
+func (unreachable) Read(context.Context, string, string, int64) ([]byte, error) {
+	return nil, errUnreachable
+}
+func (unreachable) Write(context.Context, string, string, []byte) error { return errUnreachable }
 
 // OutOfReach reports whether a place is behind a server and this program knows none.
 func OutOfReach(place string) bool { return Server == nil && behindServer(place) }
@@ -97,7 +100,8 @@ func behindServer(place string) bool {
 
 // Store is where bytes lie under names like ac/12ab.
 type Store interface {
-	Read(ctx context.Context, space, name string) ([]byte, error) // ErrMiss when there are none
+	// Read gives ErrMiss when there are none. Of more than most bytes it gives most and one.
+	Read(ctx context.Context, space, name string, most int64) ([]byte, error)
 	Write(ctx context.Context, space, name string, data []byte) error
 }
 
@@ -106,21 +110,39 @@ func Over(s Store) Cache { return stored{s} }
 
 type stored struct{ Store }
 
+// The most bytes of what an action gave, which is a list of names, and of the files of a result together.
+const (
+	maxResult = 1 << 20
+	maxFiles  = 1 << 30
+)
+
 func (s stored) Get(ctx context.Context, key string) ([]File, error) {
-	data, err := s.Read(ctx, "ac", key)
+	data, err := s.Read(ctx, "ac", key, maxResult)
 	if err != nil {
 		return nil, err
+	}
+	if len(data) > maxResult {
+		return nil, fmt.Errorf("%w ac/%s: it has more than %d bytes", ErrPoisoned, key, maxResult)
 	}
 	names, err := decodeResult(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w ac/%s: %v", ErrPoisoned, key, err)
 	}
+	left := int64(maxFiles)
+	for _, n := range names {
+		if n.digest.size < 0 || n.digest.size > left {
+			return nil, fmt.Errorf("%w ac/%s: it names files of more than %d bytes", ErrPoisoned, key, maxFiles)
+		}
+		left -= n.digest.size
+	}
 	var files []File
 	for _, n := range names {
-		data, err := s.Read(ctx, "cas", n.digest.hash)
+		data, err := s.Read(ctx, "cas", n.digest.hash, n.digest.size)
 		switch {
 		case err != nil:
 			return nil, err
+		case int64(len(data)) > n.digest.size:
+			return nil, fmt.Errorf("%w cas/%s: it has more bytes than ac/%s says", ErrPoisoned, n.digest.hash, key)
 		case digestOf(data) != n.digest:
 			return nil, fmt.Errorf("%w cas/%s: its content has another digest", ErrPoisoned, n.digest.hash)
 		}
@@ -148,13 +170,17 @@ func (d folder) file(space, name string) string {
 	return filepath.Join(string(d), space, name[:2], name)
 }
 
-// Read reads a whole file.
-func (d folder) Read(_ context.Context, space, name string) ([]byte, error) {
-	data, err := os.ReadFile(d.file(space, name))
+// Read reads a file.
+func (d folder) Read(_ context.Context, space, name string, most int64) ([]byte, error) {
+	f, err := os.Open(d.file(space, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrMiss
 	}
-	return data, err
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
 // Write makes a file of its own first and renames it, so that nobody ever reads a part.

@@ -218,6 +218,41 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestFloods: of a server that sends more than an entry may have, no more is read than that.
+func TestFloods(t *testing.T) {
+	wait(t, time.Minute)
+	key := cache.Key([]byte("a"))
+	for _, space := range []string{"ac", "cas"} {
+		s := &bazel{space: map[string][]byte{}}
+		ended := make(chan int64, 1)
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/pool/"+space+"/") {
+				r.SetBasicAuth("trainer", "secret")
+				s.ServeHTTP(w, r)
+				return
+			}
+			var sent int64
+			for part := make([]byte, 1<<16); sent < 1<<28; sent += int64(len(part)) {
+				if _, err := w.Write(part); err != nil {
+					break
+				}
+			}
+			ended <- sent
+		}))
+		defer h.Close()
+		c := open(t, h.URL+"/pool")
+		if err := c.Put(t.Context(), key, files[:1]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Get(t.Context(), key); !errors.Is(err, cache.ErrPoisoned) || !strings.Contains(err.Error(), "more") {
+			t.Errorf("%s: got %v, want a poisoned entry that has more bytes than it may", space, err)
+		}
+		if sent := <-ended; sent == 1<<28 {
+			t.Errorf("%s: all of %d bytes were read", space, sent)
+		}
+	}
+}
+
 // TestManyWriters: whoever reads while many write the same and other keys gets a whole entry or none.
 func TestManyWriters(t *testing.T) {
 	_, url := serve(t)

@@ -22,8 +22,18 @@ func init() { cache.Server = open }
 // what it takes.
 var Patience = 200 * time.Millisecond
 
-// maxEntry is the most bytes that are read of an entry.
-const maxEntry = 1 << 30
+// An exchange may take tenfold Patience, and the time of its bytes at leastRate in a second: a server that sends byte after byte counts as
+// dead too.
+const (
+	exchanges = 10
+	leastRate = 1 << 20
+)
+
+// maxAnswer is the most bytes that are read of what a server answers to a PUT.
+const maxAnswer = 1 << 16
+
+// now is the clock.
+var now = time.Now
 
 // server keeps files behind HTTP. Once it was dead it is not asked again: a process has paid for it once.
 type server struct {
@@ -46,8 +56,8 @@ func open(place string) (cache.Store, error) {
 var ErrDead = errors.New("the cache did not answer before and is not asked again")
 
 // Read gets a file.
-func (s *server) Read(ctx context.Context, space, name string) ([]byte, error) {
-	status, data, err := s.do(ctx, http.MethodGet, space, name, nil)
+func (s *server) Read(ctx context.Context, space, name string, most int64) ([]byte, error) {
+	status, data, err := s.do(ctx, http.MethodGet, space, name, nil, most)
 	switch {
 	case err != nil:
 		return nil, err
@@ -61,7 +71,7 @@ func (s *server) Read(ctx context.Context, space, name string) ([]byte, error) {
 
 // Write puts a file.
 func (s *server) Write(ctx context.Context, space, name string, data []byte) error {
-	status, answer, err := s.do(ctx, http.MethodPut, space, name, data)
+	status, answer, err := s.do(ctx, http.MethodPut, space, name, data, maxAnswer)
 	if err == nil && status/100 != 2 {
 		err = s.refused(http.MethodPut, status, answer)
 	}
@@ -73,26 +83,30 @@ func (s *server) refused(method string, status int, answer []byte) error {
 	return fmt.Errorf("%s: %s: status %d %s", s.base.Redacted(), method, status, text)
 }
 
-// do is one exchange. It ends with its context, and when nothing moves for so long as Patience.
-func (s *server) do(outer context.Context, method, space, name string, body []byte) (status int, data []byte, err error) {
+// do is one exchange; it reads most bytes of the answer, and one to tell that there are more. It ends with its context, when nothing moves for
+// so long as Patience, and when it takes longer than its bytes may.
+func (s *server) do(outer context.Context, method, space, name string, body []byte, most int64) (status int, data []byte, err error) {
 	if s.dead.Load() {
 		return 0, nil, ErrDead
 	}
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
-	idle := time.AfterFunc(Patience, cancel)
-	defer idle.Stop()
+	c := &clock{start: now(), idle: time.AfterFunc(Patience, cancel)}
+	defer c.idle.Stop()
 	defer func() {
 		if err != nil && outer.Err() == nil {
 			s.dead.Store(true)
-			if ctx.Err() != nil {
+			switch {
+			case c.late.Load():
+				err = fmt.Errorf("%s is too slow: %d bytes in %v", s.base.Redacted(), c.moved.Load(), now().Sub(c.start).Round(time.Millisecond))
+			case ctx.Err() != nil:
 				err = fmt.Errorf("%s did not answer within %v", s.base.Redacted(), Patience)
 			}
 		}
 	}()
 	var in io.Reader
 	if body != nil {
-		in = &moving{bytes.NewReader(body), idle}
+		in = &moving{bytes.NewReader(body), c}
 	}
 	req, err := http.NewRequestWithContext(ctx, method, s.base.JoinPath(space, name).String(), in)
 	if err != nil {
@@ -107,20 +121,41 @@ func (s *server) do(outer context.Context, method, space, name string, body []by
 		return 0, nil, err
 	}
 	defer res.Body.Close()
-	data, err = io.ReadAll(io.LimitReader(&moving{res.Body, idle}, maxEntry))
+	data, err = io.ReadAll(io.LimitReader(&moving{res.Body, c}, most+1))
 	return res.StatusCode, data, err
 }
 
-// moving starts the clock again whenever bytes move.
+// clock is what an exchange has taken. Both directions of it may use it at once.
+type clock struct {
+	start time.Time
+	idle  *time.Timer // to the end of Patience
+	moved atomic.Int64
+	late  atomic.Bool
+}
+
+var errLate = errors.New("too slow")
+
+// move counts bytes that moved: the wait for the next begins anew, unless all took too long.
+func (c *clock) move(n int) error {
+	moved := c.moved.Add(int64(n))
+	if now().Sub(c.start) > exchanges*Patience+time.Duration(float64(moved)/leastRate*float64(time.Second)) {
+		c.late.Store(true)
+		return errLate
+	}
+	c.idle.Reset(Patience)
+	return nil
+}
+
+// moving tells the clock whenever bytes move.
 type moving struct {
 	io.Reader
-	idle *time.Timer
+	clock *clock
 }
 
 func (m *moving) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
-	if n > 0 {
-		m.idle.Reset(Patience)
+	if n > 0 && err == nil {
+		err = m.clock.move(n)
 	}
 	return n, err
 }

@@ -398,6 +398,11 @@ func TestLoadExplainsBadCases(t *testing.T) {
 		{`{"buffer":"b"}`, `{"i8":1,"i16":2}`, "expected a buffer or one scalar"},
 		{`"params"`, `"expect":{"c":{"file":"c.npy"}},"params"`, `expect "c": no such buffer`},
 		{`"bytecode":"k"`, `"bytecode":"/etc/passwd"`, "leads out of the case"},
+		{`"bytecode":"k",`, ``, `the case has no "bytecode"`},
+		{`{"kind":"zeros"}`, `""`, `buffer "b": the name of a file is empty`},
+		{`"params"`, `"expect":{"b":{}},"params"`, `expect "b": it has no "file"`},
+		{`"params"`, `"expect":{"b":{"file":"b.npy","rtol":-1}},"params"`, `expect "b": rtol -1, atol 0: a tolerance is not negative`},
+		{`"params"`, `"expect":{"b":{"file":"b.npy","atol":-0.5}},"params"`, `expect "b": rtol 0, atol -0.5: a tolerance is not negative`},
 	} {
 		dir := t.TempDir()
 		text := strings.Replace(good, c.old, c.new, 1)

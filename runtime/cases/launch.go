@@ -133,6 +133,9 @@ func (c *Case) launchExpect(name string, j expectJSON) (Expect, error) {
 	if b == nil {
 		return Expect{}, fmt.Errorf("no such buffer")
 	}
+	if err := j.check(); err != nil {
+		return Expect{}, err
+	}
 	f64, _ := DTypeByName("f64")
 	data, err := readArray(c.Dir, j.File, f64, b.Shape)
 	if err != nil || b.DType == f64 {

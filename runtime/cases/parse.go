@@ -65,6 +65,17 @@ type expectJSON struct {
 	ATol float64 `json:"atol"`
 }
 
+// check refuses an expectation without a file, and tolerances that nothing meets.
+func (j *expectJSON) check() error {
+	switch {
+	case j.File == "":
+		return fmt.Errorf(`it has no "file"`)
+	case j.RTol < 0 || j.ATol < 0:
+		return fmt.Errorf("rtol %v, atol %v: a tolerance is not negative", j.RTol, j.ATol)
+	}
+	return nil
+}
+
 // ordered is a JSON object whose keys keep the order of the file.
 type ordered[T any] []struct {
 	key   string
@@ -107,6 +118,9 @@ func parse(text []byte, dir string) (*Case, error) {
 	}
 	if j.Name == "" {
 		return nil, fmt.Errorf(`the case has no "name"`)
+	}
+	if j.Bytecode == "" {
+		return nil, fmt.Errorf(`the case has no "bytecode": the file of the module`)
 	}
 	if j.Kernel == "" && !j.DecodeOnly && j.ExpectError == "" {
 		return nil, fmt.Errorf(`the case has no "kernel": the name of an entry`)
@@ -152,6 +166,9 @@ func parse(text []byte, dir string) (*Case, error) {
 
 // readFile reads a file of the case; names that lead out of dir are refused.
 func readFile(dir, name string) ([]byte, error) {
+	if name == "" {
+		return nil, fmt.Errorf("the name of a file is empty")
+	}
 	if !filepath.IsLocal(name) {
 		return nil, fmt.Errorf("file name %q leads out of the case", name)
 	}
@@ -266,6 +283,9 @@ func (c *Case) parseExpect(name string, j expectJSON) (Expect, error) {
 	b := c.Buffer(name)
 	if b == nil {
 		return Expect{}, fmt.Errorf("no such buffer")
+	}
+	if err := j.check(); err != nil {
+		return Expect{}, err
 	}
 	data, err := readArray(c.Dir, j.File, b.DType, b.Shape)
 	return Expect{Buffer: name, Data: data, RTol: j.RTol, ATol: j.ATol}, err

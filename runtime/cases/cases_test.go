@@ -416,6 +416,36 @@ func TestLoadExplainsBadCases(t *testing.T) {
 	}
 }
 
+// A launch record says what it lacks, and its case is named: after the folder, or after the record where that has no name.
+func TestLaunchRecords(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("k.ptx", "")
+	for _, c := range []struct{ text, want string }{
+		{`{}`, `no "entry"`},
+		{`{"entry":"k"}`, `"grid" must be three numbers from 1`},
+		{`{"entry":"k","grid":[1,0,1]}`, `"grid" must be three numbers from 1`},
+		{`{"entry":"k","grid":[1,1]}`, `"grid" must be three numbers from 1`},
+		{`{"entry":"k","grid":[1,1,1],"shared":-1}`, "a size is negative"},
+	} {
+		write("k.json", c.text)
+		if _, err := LoadLaunch("k.ptx", "k.json"); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "k.json") {
+			t.Errorf("%s: got %v, want %q", c.text, err, c.want)
+		}
+	}
+	for record, want := range map[string]string{"k.json": "k", "./k.json": "k", "add/launch.json": "add"} {
+		write(record, `{"entry":"k","grid":[1,1,1]}`)
+		if c, err := LoadLaunch("k.ptx", record); err != nil || c.Name != want {
+			t.Errorf("%s: got %v, %v, want the name %s", record, c, err, want)
+		}
+	}
+}
+
 // TestArraysForPointers: an array goes to a pointer to its own elements, to integers of the other sign, or as the bits of what .npy lacks.
 func TestArraysForPointers(t *testing.T) {
 	for _, c := range []struct {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // PTX is what a launch of PTX text needs beyond a launch of a module: nothing
@@ -19,7 +21,7 @@ type PTX struct {
 // would hand to the driver, with inputs and expected outputs.
 type launchJSON struct {
 	Entry   string              `json:"entry"`
-	Grid    [3]int              `json:"grid"`
+	Grid    []int               `json:"grid"`
 	Block   [3]int              `json:"block"`
 	Cluster [3]int              `json:"cluster"`
 	Shared  int                 `json:"shared"`
@@ -54,7 +56,9 @@ func LoadLaunch(ptx, record string) (*Case, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", record, err)
 	}
-	c.Name = filepath.Base(filepath.Dir(record))
+	if c.Name = filepath.Base(filepath.Dir(record)); strings.Trim(c.Name, `./\`) == "" {
+		c.Name = strings.TrimSuffix(filepath.Base(record), ".json")
+	}
 	c.PTX.Text = string(text)
 	return c, nil
 }
@@ -64,7 +68,13 @@ func parseLaunch(text []byte, dir string) (*Case, error) {
 	if err := strictDecoder(text).Decode(&j); err != nil {
 		return nil, err
 	}
-	c := &Case{Dir: dir, Kernel: j.Entry, About: j.Source, Grid: j.Grid, MinSM: j.SM,
+	if j.Entry == "" {
+		return nil, fmt.Errorf(`the record has no "entry": the name of the kernel`)
+	}
+	if len(j.Grid) != 3 || slices.Min(j.Grid) < 1 {
+		return nil, fmt.Errorf(`"grid" must be three numbers from 1: the blocks in x, y and z`)
+	}
+	c := &Case{Dir: dir, Kernel: j.Entry, About: j.Source, Grid: [3]int(j.Grid), MinSM: j.SM,
 		PTX: &PTX{Block: j.Block, Cluster: j.Cluster, Shared: j.Shared}}
 	if j.Shared < 0 || j.Scratch < 0 {
 		return nil, fmt.Errorf("a size is negative")
@@ -109,7 +119,7 @@ func (c *Case) launchParams(j *launchJSON) error {
 			c.Params = append(c.Params, Param{Type: u64})
 		case len(p) == 1 && p["global_scratch"] == true:
 			if c.Buffer(scratchName) == nil {
-				ctas := max(j.Grid[0], 1) * max(j.Grid[1], 1) * max(j.Grid[2], 1)
+				ctas := j.Grid[0] * j.Grid[1] * j.Grid[2]
 				if _, err := byteSize([]int{ctas, j.Scratch}, 1); err != nil {
 					return err
 				}

@@ -13,10 +13,12 @@ import (
 
 // exposedAccesses are the upward-exposed accesses of a loop: those that some path from its start reaches without a barrier.
 type exposedAccesses struct {
-	shared []span
-	tokens []exposure
-	all    kernel.AccessKinds // of accesses that come after tokens of outside that are too many to list
-	order  bool               // one of them comes after everything
+	shared  []span
+	reached []reach // of the tile block's memory
+	slots   []reach // of it that begin in the loop
+	tokens  []exposure
+	all     kernel.AccessKinds // of accesses that come after tokens of outside that are too many to list
+	order   bool               // one of them comes after everything
 }
 
 // exposure is an access that comes after a token from outside of the loop.
@@ -78,6 +80,7 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	for _, r := range sum.exposed.shared {
 		need(p.conflict(r, w.proofs))
 	}
+	need(w.meetLoop(&sum.exposed, p))
 	need(p.requireAll(sum.exposed.all))
 	if sum.exposed.order {
 		need(p.requireAll(kernel.Ordered))
@@ -96,15 +99,7 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 		w.level = outer
 	}
 	if w.open(p) {
-		x := &w.level.exposed
-		for _, r := range sum.exposed.shared {
-			addSpan(&x.shared, r)
-		}
-		x.all |= sum.exposed.all
-		x.order = x.order || sum.exposed.order
-		for i, e := range sum.exposed.tokens {
-			w.expose(e.op, after[i], nil)
-		}
+		w.exposeLoop(&sum.exposed, after)
 	}
 	if sum.end == nil && !sum.zeroTrip {
 		p.dead = true
@@ -128,6 +123,25 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	if f, ok := ir.As[tileaa.For](op); ok && len(f.Lands()) > 0 {
 		p.wait(products, 0)
 		w.readTensorSums(f, p)
+	}
+}
+
+// exposeLoop exposes what a loop exposes; after is what its tokens of outside cover.
+func (w *inserter) exposeLoop(of *exposedAccesses, after []coverage) {
+	x := &w.level.exposed
+	for _, r := range of.shared {
+		addSpan(&x.shared, r)
+	}
+	for _, r := range of.reached {
+		addReach(&x.reached, r)
+	}
+	for _, r := range of.slots {
+		addReach(&x.slots, r)
+	}
+	x.all |= of.all
+	x.order = x.order || of.order
+	for i, e := range of.tokens {
+		w.expose(e.op, after[i], nil)
 	}
 }
 

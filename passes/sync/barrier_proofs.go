@@ -68,20 +68,24 @@ func (p *proofs) definedInside(v *ir.Value, loop *ir.Op) bool {
 
 // sameThreads reports whether the access e and the later access op touch every byte by the same thread.
 func (p *proofs) sameThreads(e covered, op *ir.Op) bool {
-	pa, pb := tileaa.AccessedPlace(e.op), tileaa.AccessedPlace(op)
+	return p.sameThreadsWhere(e.op, op, func(v *ir.Value) bool { return e.carried == nil || !p.definedInside(v, e.carried) })
+}
+
+// sameThreadsWhere is sameThreads for values of which fixed says which are the same at both accesses.
+func (p *proofs) sameThreadsWhere(a, b *ir.Op, fixed func(*ir.Value) bool) bool {
+	pa, pb := tileaa.AccessedPlace(a), tileaa.AccessedPlace(b)
 	if pa == nil || pb == nil {
 		return false
 	}
-	la, lb := p.accessLayout(e.op), p.accessLayout(op)
-	once := actsOnce(e.op) && actsOnce(op)
+	la, lb := accessLayout(a), accessLayout(b)
+	once := actsOnce(a) && actsOnce(b)
 	if la == nil || lb == nil {
 		// One element: what acts once acts in thread 0, wherever that is.
-		return once && rankOf(e.op) == 0 && rankOf(op) == 0
+		return once && rankOf(a) == 0 && rankOf(b) == 0
 	}
 	if la != lb && !la.Equal(*lb) || !once && !p.unique(la) {
 		return false
 	}
-	fixed := func(v *ir.Value) bool { return e.carried == nil || !p.definedInside(v, e.carried) }
 	return p.injective(pa) && facts.SamePlace(pa, pb, fixed) || p.samePartition(pa, pb, fixed)
 }
 
@@ -96,7 +100,7 @@ func rankOf(op *ir.Op) int {
 }
 
 // accessLayout is the layout in which threads share an access to global memory; nil if there is none.
-func (p *proofs) accessLayout(op *ir.Op) *layout.Layout {
+func accessLayout(op *ir.Op) *layout.Layout {
 	if c, ok := ir.As[tileaa.AsyncCopy](op); ok {
 		return &c.Layout().Layout
 	}

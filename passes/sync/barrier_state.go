@@ -57,6 +57,7 @@ const (
 type pending struct {
 	shared   []span
 	inFlight []flight
+	reached  []reach                    // of the tile block's memory
 	synced   int                        // when all threads met last, on every way here
 	last     [kernel.NumAccessKinds]int // when global memory was accessed last, by kind
 	dead     bool                       // no way leads here
@@ -114,12 +115,12 @@ const (
 
 func (p *pending) copy() *pending {
 	q := *p
-	q.shared, q.inFlight = slices.Clone(p.shared), slices.Clone(p.inFlight)
+	q.shared, q.inFlight, q.reached = slices.Clone(p.shared), slices.Clone(p.inFlight), slices.Clone(p.reached)
 	return &q
 }
 
 // syncAll is a barrier of all threads.
-func (p *pending) syncAll(now int) { p.shared, p.synced = nil, now }
+func (p *pending) syncAll(now int) { p.shared, p.reached, p.synced = nil, nil, now }
 
 // syncLanes is a barrier of the lanes of each warp.
 func (p *pending) syncLanes() {
@@ -224,6 +225,9 @@ func (p *pending) join(q *pending) {
 	for _, f := range q.inFlight {
 		addFlight(&p.inFlight, f)
 	}
+	for _, r := range q.reached {
+		addReach(&p.reached, r)
+	}
 	for i := range p.last {
 		p.last[i] = max(p.pendingAt(i), q.pendingAt(i))
 	}
@@ -273,6 +277,11 @@ func (p *pending) includes(q *pending) bool {
 			return false
 		}
 	}
+	for _, r := range q.reached {
+		if !slices.ContainsFunc(p.reached, func(s reach) bool { return s.includes(r) }) {
+			return false
+		}
+	}
 	return covers(p.inFlight, q.inFlight)
 }
 
@@ -283,6 +292,9 @@ func (p *pending) addLoop(end *pending, now int) {
 	}
 	for _, f := range end.inFlight {
 		addFlight(&p.inFlight, f)
+	}
+	for _, r := range end.reached {
+		addReach(&p.reached, r)
 	}
 	for i := range p.last {
 		if end.pendingAt(i) > 0 {
@@ -295,6 +307,7 @@ func (p *pending) addLoop(end *pending, now int) {
 func (p *pending) setTop() {
 	p.shared = []span{{hi: everywhere, write: true}}
 	p.inFlight = []flight{{span: p.shared[0]}, {span: p.shared[0], engine: products, age: 1}}
+	p.reached = []reach{{hi: everywhere, write: true, old: true}}
 	p.last = [kernel.NumAccessKinds]int{1, 1, 1}
 }
 

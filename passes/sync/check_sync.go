@@ -21,6 +21,7 @@ import (
 //   - a copy was waited for, and the wait leaves no group pending that is needed; so was a product in flight before what it reads is written, and before what it
 //     sums is taken;
 //   - between two accesses to the same bytes of which one writes all threads meet; the lanes of warps, where each warp touches its own elements;
+//   - all threads meet between two accesses to slots of the tile block's memory (alloca) of two iterations, unless equal layouts give them to the same threads;
 //   - between roles an access comes after the other's if the slot has passed from one to the other since;
 //   - roles count slots alike and none waits for ever; at the end every slot that was filled was received and released.
 //
@@ -91,6 +92,7 @@ type judge struct {
 	actors []*actor // the entry up to its roles, then the roles
 	cells  []*cell
 	queues []*queue
+	slots  map[*ir.Op][]*slotAccess   // by the alloca
 	alone  map[[2]*layout.Layout]bool // whether each warp reads of a buffer what it has stored there
 	parts  map[[2]*ir.Op]bool         // whether warps store a factor only where they have taken sums
 	cut    bool                       // the run did not come to its end
@@ -148,7 +150,7 @@ type passed struct {
 }
 
 func newJudge(s *pass.State, t *thread, alone map[[2]*layout.Layout]bool, parts map[[2]*ir.Op]bool) *judge {
-	j := &judge{s: s, alone: alone, parts: parts}
+	j := &judge{s: s, slots: map[*ir.Op][]*slotAccess{}, alone: alone, parts: parts}
 	for i, u := range append([]*thread{t}, t.roles...) {
 		j.actors = append(j.actors, &actor{number: i, warps: tileaa.RunningWarps(u.role), role: i > 0, trace: u.trace, knows: make([]int, len(t.roles)+1)})
 		j.cut = j.cut || u.cut
@@ -257,6 +259,10 @@ func (j *judge) step(a *actor, e *event) *fault {
 		if readInside(op) {
 			q.rounds = max(q.rounds, p.step+1)
 		}
+	case tileaa.OpAlloca:
+		for _, x := range j.slots[op] {
+			x.old = true
+		}
 	case tileaa.OpAsyncCommit:
 		a.groups, a.open = append(a.groups, a.open), nil
 	case tileaa.OpAsyncWait:
@@ -276,6 +282,9 @@ func (j *judge) step(a *actor, e *event) *fault {
 		}
 		for range counted(op) {
 			a.products = append(a.products, []*access{{op: op, by: a, time: a.time}})
+		}
+		if f := j.touchSlot(a, op); f != nil {
+			return f
 		}
 		for _, t := range e.touches {
 			if f := j.touch(a, e.op, t); f != nil {

@@ -110,6 +110,9 @@ func isEvent(op *ir.Op) bool {
 		tileaa.OpConsumerRelease, tileaa.OpRoles:
 		return true
 	}
+	if _, ok := slotTouched(op); ok || op.Code() == tileaa.OpAlloca {
+		return true
+	}
 	return slices.ContainsFunc(tileaa.Effects(op), func(e tileaa.Effect) bool { return e.Space == tileaa.SharedSpace })
 }
 

@@ -21,6 +21,7 @@ import (
 //     every warp touches its own part of a buffer on both sides;
 //   - on a token edge between two accesses to global memory of which one writes, unless it is proven that every byte is touched by
 //     the same thread on both sides (barrier_proofs.go);
+//   - between two accesses to bytes of the tile block's memory that belonged to two slots (barrier_alloca.go);
 //   - after an acquire and before a release, which act for the whole tile block and are executed by one thread.
 //
 // A copy in flight reads its source and writes its buffer until its thread has waited for it; where something that must come after
@@ -129,6 +130,8 @@ func (w *inserter) visit(op *ir.Op, p *pending) {
 		w.jump(w.level.yields[len(w.level.yields)-1], op, p)
 	case tileaa.OpReturn:
 		p.dead = true
+	case tileaa.OpAlloca:
+		w.visitAlloca(ir.Cast[tileaa.Alloca](op), p)
 	default:
 		w.visitAccess(op, p)
 	}
@@ -329,12 +332,19 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 			needed = needed.and(p.conflict(r, w.proofs))
 		}
 	}
+	slot, reaches := w.reachOf(op)
+	if reaches {
+		needed = needed.and(p.meet(slot, w.proofs))
+	}
 	if op.Code() == tileaa.OpAsyncCopy && needed.wait[products] != noWait {
 		needed.participants = everybody // who meet here for what other copies have brought, and not when these have begun
 	}
 	w.synchronize(op, p, needed)
 	if w.open(p) {
 		w.expose(op, order.after, spans)
+	}
+	if reaches {
+		w.reach(slot, p)
 	}
 	covers := order.after
 	if kind := kernel.AccessKindsOf(op); kind != 0 {
@@ -350,15 +360,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		p.commit(products)
 	}
 	for _, r := range spans {
-		switch {
-		case op.Code() == tileaa.OpAsyncCopy:
-			p.issue(flight{span: r, op: op})
-		case product && !r.unit:
-			p.issue(flight{span: r, engine: products, op: op, age: 1})
-		default:
-			r.unit = r.unit && product // else its threads have waited at its mbarrier
-			addSpan(&p.shared, r)
-		}
+		p.add(op, r, product)
 	}
 	if tileaa.EndsProducts(op) {
 		p.wait(products, 0)
@@ -370,6 +372,19 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		}
 		w.b.After(op)
 		w.barrier(op.Loc(), everybody)
+	}
+}
+
+// add notes that an op touches a span: at once, or until it is waited for.
+func (p *pending) add(op *ir.Op, r span, product bool) {
+	switch {
+	case op.Code() == tileaa.OpAsyncCopy:
+		p.issue(flight{span: r, op: op})
+	case product && !r.unit:
+		p.issue(flight{span: r, engine: products, op: op, age: 1})
+	default:
+		r.unit = r.unit && product // else its threads have waited at its mbarrier
+		addSpan(&p.shared, r)
 	}
 }
 

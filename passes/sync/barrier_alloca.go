@@ -16,6 +16,9 @@ import (
 //	  %p = alloca         the reads of the iteration before become old
 //	  store %p, ..        meets old reads: a barrier
 //	  load %p, ..         meets no old access: its token says whether there is a barrier
+//	}
+
+// reach is an access to the tile block's memory through pointers.
 type reach struct {
 	op     *ir.Op // nil: several
 	lo, hi int    // bytes of shared memory that it may reach

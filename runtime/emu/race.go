@@ -299,11 +299,11 @@ func (w *warp) checkReaders(r *region, off, lane int, s strength, c *shadowCell,
 // warp and all stores of equal values are notes: hardware runs a converged warp in lockstep, and equal stores commute.
 // If the earlier access is that of an agent, the operation is still in flight, and that is reported.
 func (w *warp) race(r *region, off, lane int, now, then string, old accessStamp, at int32, k Kind) {
-	others := old.warp()-w.cta.firstID >= uint32(w.idsPerCTA) // another CTA
-	if kind, _ := w.launch.kindOf(old); kind != agentThread && k != SameValueRace {
+	others := w.launch.ctaIndex(old) != w.cta.index
+	note := k == SameValueRace && (others || w.launch.opt.NoteEqualStores) || w.launch.opt.Foreign && (old.warp() == w.id || k == SameValueRace)
+	if kind, _ := w.launch.kindOf(old); kind != agentThread && !note {
 		w.reportInFlight(r, off, lane, now, then, old, at)
 	}
-	note := k == SameValueRace && (others || w.launch.opt.NoteEqualStores) || w.launch.opt.Foreign && (old.warp() == w.id || k == SameValueRace)
 	if note && w.launch.countRepeat(w.prog.code[w.curPC].line, k) {
 		return
 	}

@@ -66,3 +66,44 @@ W:	mbarrier.try_wait.parity.shared.b64 %p5, [%r3+512], 0; @!%p5 bra W;`
 		c.run(t)
 	}
 }
+
+// TestEveryLaneReleases: who has acquired from every lane of a warp is ordered after what they read together.
+func TestEveryLaneReleases(t *testing.T) {
+	const global = `
+	setp.eq.u32 %p2, %r30, 0; @%p2 bra A;
+	setp.ne.u32 %p3, %r0, 0; @%p3 bra END;
+L:	READ
+	setp.ne.u32 %p4, %r4, 32; @%p4 bra L;
+	ACQUIRE
+	st.global.u32 [%rd0], 9;
+	bra END;
+A:	ld.global.u32 %r5, [%rd0];
+	@CONDITION bra END;
+	RELEASE`
+	const shared = `
+	setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [%r3], 0; @%p1 st.shared.u32 [%r3+4], 5;
+	bar.sync 0;
+	setp.lt.u32 %p2, %r0, 32; @%p2 bra A;
+	setp.ne.u32 %p3, %r0, 32; @%p3 bra END;
+L:	ld.acquire.cta.shared.u32 %r4, [%r3];
+	setp.ne.u32 %p4, %r4, 32; @%p4 bra L;
+	st.shared.u32 [%r3+4], 9;
+	bra END;
+A:	ld.shared.u32 %r5, [%r3+4];
+	@CONDITION bra END;
+	red.release.cta.shared.add.u32 [%r3], 1;`
+	accesses := strings.NewReplacer("READ", "ld.acquire.gpu.global.u32 %r4, [%rd0+64];", "ACQUIRE", "",
+		"RELEASE", "red.release.gpu.global.add.u32 [%rd0+64], 1;", "@CONDITION bra END;", "")
+	fences := strings.NewReplacer("READ", "ld.relaxed.gpu.global.u32 %r4, [%rd0+64];", "ACQUIRE", "fence.acq_rel.gpu;",
+		"RELEASE", "fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 [%rd0+64], 1;", "@CONDITION bra END;", "")
+	oneFails := strings.NewReplacer("READ", "ld.acquire.gpu.global.u32 %r4, [%rd0+64];", "ACQUIRE", "",
+		"@CONDITION", "setp.eq.u32 %p6, %r0, 5; @%p6", "RELEASE", "setp.eq.u32 %p6, %r0, 6; selp.u32 %r6, 2, 1, %p6; red.release.gpu.global.add.u32 [%rd0+64], %r6;")
+	for _, c := range []raceCase{
+		{"releases", 2, 32, accesses.Replace(global), silent},
+		{"fences", 2, 32, fences.Replace(global), silent},
+		{"releases but for one lane", 2, 32, oneFails.Replace(global), Race},
+		{"releases to another warp", 1, 64, accesses.Replace(shared), silent},
+	} {
+		c.run(t)
+	}
+}

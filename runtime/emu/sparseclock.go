@@ -62,7 +62,7 @@ func (e *clockEntry) includes(b *clockEntry) bool {
 	return true
 }
 
-// join gives the join of two entries of one key.
+// join gives the join of two entries of one key. What the lanes have one by one all of them have: an access of several lanes asks for all only.
 func (e *clockEntry) join(b *clockEntry) clockEntry {
 	switch {
 	case e.includes(b):
@@ -70,9 +70,13 @@ func (e *clockEntry) join(b *clockEntry) clockEntry {
 	case b.includes(e):
 		return *b
 	}
-	j := clockEntry{e.key, max(e.all, b.all), new([32]uint32)}
+	j := clockEntry{key: e.key, lanes: new([32]uint32)}
 	for i := range j.lanes {
 		j.lanes[i] = max(e.of(i), b.of(i))
+	}
+	j.all = slices.Min(j.lanes[:])
+	if slices.Max(j.lanes[:]) == j.all {
+		j.lanes = nil
 	}
 	return j
 }

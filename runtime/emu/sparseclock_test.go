@@ -9,6 +9,13 @@ import (
 type threadEpochs map[[2]uint32]uint32
 
 func (m threadEpochs) of(key, lane uint32) uint32 {
+	if lane == 32 {
+		least := m.of(key, 0)
+		for i := range uint32(32) {
+			least = min(least, m.of(key, i))
+		}
+		return least
+	}
 	return max(m[[2]uint32{key, lane}], m[[2]uint32{key, 32}])
 }
 
@@ -23,9 +30,15 @@ func TestSparseClocks(t *testing.T) {
 			if r.IntN(2) == 0 {
 				lane %= 3
 			}
-			if lane == 32 {
+			switch {
+			case lane == 32:
 				k.raise(clockEntry{key: key, all: epoch})
-			} else {
+			case r.IntN(6) == 0: // all lanes, one by one
+				for i := range uint32(32) {
+					k.raiseLane(key, int(i), epoch)
+					m[[2]uint32{key, i}] = max(m[[2]uint32{key, i}], epoch)
+				}
+			default:
 				k.raiseLane(key, int(lane), epoch)
 			}
 			m[[2]uint32{key, lane}] = max(m[[2]uint32{key, lane}], epoch)
@@ -113,7 +126,7 @@ func TestChainOfClocks(t *testing.T) {
 	for id := range uint32(warps) {
 		e := last.entry(id)
 		for lane := range 32 {
-			if e == nil || e.all != 0 || e.of(lane) != uint32(32*lane+32) {
+			if e == nil || e.all != 32 || e.of(lane) != uint32(32*lane+32) {
 				t.Fatalf("warp %d has %v", id, e)
 			}
 		}

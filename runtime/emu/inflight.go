@@ -58,74 +58,37 @@ func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
 	if write {
 		now = "write"
 	}
-	if c.lastWrite != 0 && c.lastWrite != a.stamp {
-		if !a.happenedBefore(c.lastWrite) && !a.w.morallyStrong(c.lastWrite, a.stamp.scope()) {
-			a.conflict(r, off, now, "write", c.lastWrite, c.writePC)
-		} else if v := a.requiredVisibility(r, write); v != happened && !a.fenced(c.lastWrite, v) && a.w.launch.viaGenericProxy(c.lastWrite) {
-			a.missingFence(r, off, now, c)
+	e := accessor{a.w, a.lane, a.stamp, a.issuers}
+	var one [1]accessRecord
+	l := r.shadow.records(c.lastWrite, c.writePC, &one)
+	for i := range l {
+		switch x := &l[i]; {
+		case x.stamp == a.stamp:
+		case !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp.scope()):
+			a.conflict(r, off, now, "write", x.stamp, x.pc)
+		case a.missesFence(r, x, write):
+			a.missingFence(r, off, now, x)
 		}
 	}
 	if !write {
-		a.addReader(&r.shadow, c)
+		e.add(&r.shadow, &c.reads, &c.readPC)
 		return
 	}
-	if c.reads != 0 {
-		for _, x := range r.shadow.readers(c) {
-			if x.stamp != a.stamp && !a.happenedBefore(x.stamp) && !a.w.morallyStrong(x.stamp, a.stamp.scope()) {
-				a.conflict(r, off, now, "read", x.stamp, x.pc)
-			}
+	l = r.shadow.records(c.reads, c.readPC, &one)
+	for i := range l {
+		if x := &l[i]; x.stamp != a.stamp && !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp.scope()) {
+			a.conflict(r, off, now, "read", x.stamp, x.pc)
 		}
-		r.shadow.dropReads(c)
 	}
-	c.lastWrite, c.writePC = a.stamp, a.w.curPC
+	r.shadow.drop(&c.reads)
+	r.shadow.drop(&c.lastWrite)
+	e.add(&r.shadow, &c.lastWrite, &c.writePC)
 }
 
-// readers gives the reads of a cell as a list.
-func (s *shadow) readers(c *shadowCell) []readRecord {
-	if c.reads&stampList != 0 {
-		return *s.list(c.reads)
-	}
-	return []readRecord{{c.reads, c.readPC}}
-}
-
-// addReader adds the read to those of a cell. It replaces an earlier one of the same agent, since whoever has waited for the
-// later one has waited for the earlier one too.
-func (a *asyncAccess) addReader(s *shadow, c *shadowCell) {
-	w := a.w
-	me := readRecord{a.stamp, w.curPC}
-	replaces := func(old accessStamp) bool {
-		return old.warp() == me.stamp.warp() && old.lane() == me.stamp.lane() && !old.many() || a.happenedBefore(old)
-	}
-	switch {
-	case c.reads == 0:
-		c.reads, c.readPC = me.stamp, me.pc
-	case c.reads&stampList != 0:
-		l := s.list(c.reads)
-		for i := len(*l) - 1; i >= max(0, len(*l)-16); i-- {
-			if replaces((*l)[i].stamp) {
-				(*l)[i] = me
-				return
-			}
-		}
-		if n := len(*l); n >= 64 && n&(n-1) == 0 {
-			*l = latestPerWarp(*l)
-		}
-		*l = append(*l, me)
-	case replaces(c.reads):
-		c.reads, c.readPC = me.stamp, me.pc
-	default:
-		c.reads = s.newList(readRecord{c.reads, c.readPC}, me)
-	}
-}
-
-// happenedBefore tells whether the access r happened before the operation, for all warps that issue it together.
-func (a *asyncAccess) happenedBefore(r accessStamp) bool {
-	for _, w := range a.issuers {
-		if r.warp() != w.id && !w.happenedBefore(0, r) {
-			return false
-		}
-	}
-	return a.issuers != nil || a.w.happenedBefore(a.lane, r)
+// missesFence tells whether x is a generic write that the proxy of the operation may not see yet.
+func (a *asyncAccess) missesFence(r *region, x *accessRecord, write bool) bool {
+	v := a.requiredVisibility(r, write)
+	return v != happened && !a.fenced(x, v) && a.w.launch.viaGenericProxy(x.stamp)
 }
 
 // requiredVisibility is what visibility earlier generic writes to a region must have.
@@ -139,30 +102,33 @@ func (a *asyncAccess) requiredVisibility(r *region, write bool) visibility {
 	return a.proxy
 }
 
-// fenced tells whether a proxy fence stands between the access r and somebody who issues the operation.
-func (a *asyncAccess) fenced(r accessStamp, v visibility) bool {
-	for _, w := range a.issuers {
-		if w.visibleAt(0, r, v) {
-			return true
+// fenced tells whether a proxy fence stands between the accesses x and somebody who issues the operation.
+func (a *asyncAccess) fenced(x *accessRecord, v visibility) bool {
+	visible := func(r accessStamp) bool {
+		for _, w := range a.issuers {
+			if w.visibleAt(0, r, v) {
+				return true
+			}
 		}
+		return a.issuers == nil && a.w.visibleAt(a.lane, r, v)
 	}
-	return a.issuers == nil && a.w.visibleAt(a.lane, r, v)
+	return visible(x.stamp) || x.stamp.many() && x.each(visible)
 }
 
 // missingFence reports a generic write that another proxy may not see yet.
-func (a *asyncAccess) missingFence(r *region, off int, now string, c *shadowCell) {
+func (a *asyncAccess) missingFence(r *region, off int, now string, x *accessRecord) {
 	w := a.w
 	proxy, lacks := "async proxy", "no fence.proxy.async stands between"
 	switch {
 	case a.proxy == tensormapAcquired:
 		proxy, lacks = "proxy of tensor maps", "no release and acquire by fence.proxy.tensormap stands between"
-	case r.space == spShared && a.fenced(c.lastWrite, asyncProxy):
+	case r.space == spShared && a.fenced(x, asyncProxy):
 		lacks = "did not execute the fence.proxy.async that stands between"
-	case a.fenced(c.lastWrite, asyncProxy) || a.fenced(c.lastWrite, asyncGlobal):
+	case a.fenced(x, asyncProxy) || a.fenced(x, asyncGlobal):
 		lacks = "the fence.proxy.async that stands between is of another state space"
 	}
 	w.faultOrNote(ProxyFence, a.lane, r.genericAddr(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and %s",
-		now, r.describe(), off, proxy, w.launch.threadName(c.lastWrite), w.prog.code[c.writePC].line, oneLine(w.prog.code[c.writePC].text), lacks)
+		now, r.describe(), off, proxy, w.launch.threadName(x.stamp), w.prog.code[x.pc].line, oneLine(w.prog.code[x.pc].text), lacks)
 }
 
 // faultOrNote stops the launch with a report, or with Options.Foreign keeps it as a note.

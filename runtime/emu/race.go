@@ -1,6 +1,9 @@
 package emu
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // accessStamp says who made an access and when: epoch, id of the warp or agent in the grid, lane, and scope. 0 is "none".
 //
@@ -9,6 +12,7 @@ type accessStamp uint64
 
 const (
 	stampMany  accessStamp = 1 << 1
+	stampLanes accessStamp = 31<<4 | stampMany
 	stampList  accessStamp = 1 << 63
 	stampEpoch accessStamp = (1<<27 - 1) << 34 // the epoch
 )
@@ -37,12 +41,17 @@ func (w *warp) stamp(lane int, s strength) accessStamp {
 	return accessStamp(w.epoch)<<34 | accessStamp(w.id)<<9 | accessStamp(lane)<<4 | accessStamp(s)<<2
 }
 
-// shadowCell holds the last accesses to a granule: the last write, and the reads since then that are concurrent with each other
-// (one, or a list of one per warp), with the pc of each.
+// shadowCell holds the accesses to a granule that a later one can still race with: writes, and reads since then. Each is the stamp and the place of one
+// access, by one lane or by a range of them, or a list (accessRecord).
 type shadowCell struct {
 	lastWrite, reads accessStamp
-	writePC, readPC  int32
+	writePC, readPC  place
 }
+
+// place is the pc of an access, and in the bits above how many lanes behind that of its stamp made it too: few accesses of a warp need a list.
+type place uint32
+
+const pcBits = 26
 
 // shadowPage holds the cells of 1024 bytes. Its granule is as large as the smallest access so far, from 16 bytes down to 1, so no
 // byte masks are needed and wide accesses are cheap.
@@ -57,15 +66,21 @@ const pageBits = 10
 // shadow is the shadow memory of a region.
 type shadow struct {
 	pages []*shadowPage
-	lists [][]readRecord // concurrent reads of a cell, by the index in its stamp
-	free  []int32        // unused lists
-	undo  *undoLog       // of global memory in a part of a launch
-	bias  int            // of byte 0 in the first page: pages begin where addresses are multiples of their size
+	lists [][]accessRecord // accesses of a cell, by the index in its stamp
+	free  []int32          // unused lists
+	undo  *undoLog         // of global memory in a part of a launch
+	bias  int              // of byte 0 in the first page: pages begin where addresses are multiples of their size
 }
 
-type readRecord struct {
-	stamp accessStamp
+// accessRecord is an access by one or several lanes of a warp in one epoch.
+type accessRecord struct {
+	stamp accessStamp // of one of the lanes; stampMany if there are more
 	pc    int32
+	lanes uint32
+}
+
+func newRecord(r accessStamp, p place) accessRecord {
+	return accessRecord{r, int32(p & (1<<pcBits - 1)), uint32(2<<(p>>pcBits)-1) << r.lane()}
 }
 
 // cells gives the cells of n bytes at off, an aligned access of 1 to 32 bytes.
@@ -107,33 +122,45 @@ func (s *shadow) refine(p *shadowPage) {
 	for i, x := range p.cells {
 		c[2*i], c[2*i+1] = x, x
 		if x.reads&stampList != 0 {
-			l := append([]readRecord(nil), *s.list(x.reads)...)
-			c[2*i+1].reads = s.newList(l...)
+			c[2*i+1].reads = s.newList(*s.list(x.reads)...)
 		}
 	}
 	p.cells = c
 	p.shift--
 }
 
-func (s *shadow) list(r accessStamp) *[]readRecord { return &s.lists[r&^stampList] }
+func (s *shadow) list(r accessStamp) *[]accessRecord { return &s.lists[r&^stampList] }
 
-func (s *shadow) newList(l ...readRecord) accessStamp {
+// newList makes a list with a copy of l.
+func (s *shadow) newList(l ...accessRecord) accessStamp {
 	if n := len(s.free); n > 0 {
 		i := s.free[n-1]
 		s.free = s.free[:n-1]
 		s.lists[i] = append(s.lists[i][:0], l...)
 		return stampList | accessStamp(i)
 	}
-	s.lists = append(s.lists, l)
+	s.lists = append(s.lists, append(make([]accessRecord, 0, max(2, len(l))), l...))
 	return stampList | accessStamp(len(s.lists)-1)
 }
 
-// dropReads clears the reads of a cell.
-func (s *shadow) dropReads(c *shadowCell) {
-	if c.reads&stampList != 0 {
-		s.free = append(s.free, int32(c.reads&^stampList))
+// drop clears the reads or the writes of a cell.
+func (s *shadow) drop(at *accessStamp) {
+	if *at&stampList != 0 {
+		s.free = append(s.free, int32(*at&^stampList))
 	}
-	c.reads = 0
+	*at = 0
+}
+
+// records gives the reads or the writes of a cell as a list, a single one in a place of the caller.
+func (s *shadow) records(at accessStamp, p place, one *[1]accessRecord) []accessRecord {
+	switch {
+	case at == 0:
+		return nil
+	case at&stampList != 0:
+		return *s.list(at)
+	}
+	one[0] = newRecord(at, p)
+	return one[:]
 }
 
 func (s *shadow) reset() {
@@ -156,15 +183,17 @@ func (w *warp) recordRead(r *region, off, n, lane int, s strength) {
 	for i := range cells {
 		c := &cells[i]
 		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch { // else: the same thread wrote it
-			if !w.morallyStrong(c.lastWrite, s) && !w.happenedBefore(lane, c.lastWrite) {
-				w.race(r, off+i*n/len(cells), lane, "read", "write", c.lastWrite, c.writePC, Race)
+			if c.lastWrite&stampList != 0 || !w.morallyStrong(c.lastWrite, s) && !w.happenedBefore(lane, c.lastWrite) {
+				a := accessor{w: w, lane: lane, stamp: me}
+				a.check(r, off+i*n/len(cells), "read", "write", c.lastWrite, c.writePC, Race)
 			}
 		}
 		if c.reads == 0 || c.reads&^stampEpoch == me&^stampEpoch { // nobody, or the same thread
-			c.reads, c.readPC = me, w.curPC
+			c.reads, c.readPC = me, place(w.curPC)
 			continue
 		}
-		w.addReader(&r.shadow, c, me, lane)
+		a := accessor{w: w, lane: lane, stamp: me}
+		a.add(&r.shadow, &c.reads, &c.readPC)
 	}
 }
 
@@ -175,75 +204,146 @@ func (w *warp) checkNonCoherent(r *region, off, n, lane int) {
 		return
 	}
 	for _, c := range r.shadow.cells(off, n, len(r.data)) {
-		if c.lastWrite != 0 {
+		var one [1]accessRecord
+		for _, x := range r.shadow.records(c.lastWrite, c.writePC, &one) {
 			w.fail(Race, 1<<lane, r.genericAddr(off), "non-coherent read of %s byte %d, which %s wrote at line %d",
-				r.describe(), off, w.launch.threadName(c.lastWrite), w.prog.code[c.writePC].line)
+				r.describe(), off, w.launch.threadName(x.stamp), w.prog.code[x.pc].line)
 		}
 	}
 }
 
-// addReader adds a read to the concurrent reads of a cell.
-func (w *warp) addReader(s *shadow, c *shadowCell, me accessStamp, lane int) {
-	old := c.reads
-	if old == 0 {
-		c.reads, c.readPC = me, w.curPC
-		return
+// accessor is who makes an access, with its stamp.
+type accessor struct {
+	w       *warp
+	lane    int
+	stamp   accessStamp
+	issuers []*warp // of an asynchronous operation
+}
+
+// happenedBefore tells whether the access r happened before this one, for all warps that issue it together.
+func (a *accessor) happenedBefore(r accessStamp) bool {
+	for _, w := range a.issuers {
+		if r.warp() != w.id && !w.happenedBefore(0, r) {
+			return false
+		}
 	}
-	if old&stampList == 0 {
-		if m, ok := w.mergeRead(old, me, lane); ok {
-			c.reads, c.readPC = m, w.curPC
+	return a.issuers != nil || a.w.happenedBefore(a.lane, r)
+}
+
+// follows tells whether the accesses x happened before this one.
+func (a *accessor) follows(x *accessRecord) bool {
+	return a.happenedBefore(x.stamp) || x.stamp.many() && x.each(a.happenedBefore)
+}
+
+// each tells whether something is true of the access of each lane.
+func (x *accessRecord) each(f func(accessStamp) bool) bool {
+	for m := x.lanes; m != 0; m &= m - 1 {
+		if !f(x.stamp&^stampLanes | accessStamp(bits.TrailingZeros32(m))<<4) {
+			return false
+		}
+	}
+	return true
+}
+
+// check reports the earlier reads or writes of a cell that race with the access.
+func (a *accessor) check(r *region, off int, now, then string, at accessStamp, p place, k Kind) {
+	var one [1]accessRecord
+	l := r.shadow.records(at, p, &one)
+	for i := range l {
+		if x := &l[i]; !a.w.morallyStrong(x.stamp, a.stamp.scope()) && !a.follows(x) {
+			a.w.race(r, off, a.lane, now, then, x.stamp, x.pc, k)
+		}
+	}
+}
+
+// replaces tells whether whatever races with the accesses x races with this one too. A strong access does not stand for a weaker one, nor for one by
+// another CTA, even if that happened before: a third one may be morally strong with the later one only.
+func (a *accessor) replaces(x *accessRecord) bool {
+	if s := a.stamp.scope(); s != weak && (x.stamp.scope() < s || a.w.launch.ctaIndex(x.stamp) != a.w.cta.index) {
+		return false
+	}
+	return x.stamp&^stampEpoch == a.stamp&^stampEpoch || a.follows(x)
+}
+
+// add adds the access to the reads or the writes of a cell, in place of what it replaces.
+func (a *accessor) add(s *shadow, at *accessStamp, p *place) {
+	now := place(a.w.curPC)
+	if (*at^a.stamp)&^stampLanes == 0 { // lanes of an instruction come in order
+		if more := *p >> pcBits; place(a.stamp.lane()-at.lane()) == more+1 {
+			*at, *p = *at|stampMany, now|(more+1)<<pcBits
 			return
 		}
-		c.reads = s.newList(readRecord{old, c.readPC}, readRecord{me, w.curPC})
+	}
+	me := newRecord(a.stamp, now)
+	if *at&stampList == 0 {
+		old := newRecord(*at, *p)
+		switch {
+		case *at == 0 || a.replaces(&old):
+			*at, *p = me.stamp, now
+		case old.joins(&me):
+			*at = s.newList(old)
+		default:
+			*at = s.newList(old, me)
+		}
 		return
 	}
-	l := s.list(old)
-	for i := len(*l) - 1; i >= max(0, len(*l)-16); i-- { // a warp that read lately is near the end
-		if m, ok := w.mergeRead((*l)[i].stamp, me, lane); ok {
-			(*l)[i] = readRecord{m, w.curPC}
+	l := s.list(*at)
+	for i := len(*l) - 1; i >= max(0, len(*l)-16); i-- { // a warp that accessed it lately is near the end
+		x := &(*l)[i]
+		if x.joins(&me) {
+			return
+		}
+		if a.replaces(x) {
+			*x = me
 			return
 		}
 	}
 	if n := len(*l); n >= 64 && n&(n-1) == 0 {
-		*l = latestPerWarp(*l)
+		*l = latest(*l)
 	}
-	*l = append(*l, readRecord{me, w.curPC})
+	*l = append(*l, me)
 }
 
-// latestPerWarp keeps the latest read of every warp, so that a list stays as short as there are warps.
-func latestPerWarp(l []readRecord) []readRecord {
-	at := map[uint32]int{}
+// joins makes one record of two if they differ in their lanes only.
+func (x *accessRecord) joins(y *accessRecord) bool {
+	if x.stamp&^stampLanes != y.stamp&^stampLanes {
+		return false
+	}
+	if x.lanes |= y.lanes; x.lanes&(x.lanes-1) != 0 {
+		x.stamp |= stampMany
+	}
+	x.pc = y.pc
+	return true
+}
+
+// latest keeps the latest access of every thread and scope, so that a list stays as short as there are threads that access one by one.
+func latest(l []accessRecord) []accessRecord {
+	const epochAndLanes = stampEpoch | stampLanes
+	newest := map[accessStamp]*[32]uint32{}
+	for _, x := range l {
+		k := x.stamp &^ epochAndLanes
+		if newest[k] == nil {
+			newest[k] = new([32]uint32)
+		}
+		lanes(x.lanes, func(i int) { newest[k][i] = max(newest[k][i], x.stamp.epoch()) })
+	}
 	out := l[:0]
 	for _, x := range l {
-		i, ok := at[x.stamp.warp()]
-		if !ok {
-			at[x.stamp.warp()] = len(out)
-			out = append(out, x)
-			continue
-		}
-		if x.stamp.epoch() >= out[i].stamp.epoch() {
-			if out[i].stamp.many() || out[i].stamp.lane() != x.stamp.lane() {
+		n := newest[x.stamp&^epochAndLanes]
+		lanes(x.lanes, func(i int) {
+			if n[i] != x.stamp.epoch() {
+				x.lanes &^= 1 << i
+			}
+		})
+		if x.lanes != 0 {
+			one := x.stamp&^stampLanes | accessStamp(bits.TrailingZeros32(x.lanes))<<4
+			if x.stamp = one; x.lanes&(x.lanes-1) != 0 {
 				x.stamp |= stampMany
 			}
-			out[i] = x
+			out = append(out, x)
 		}
 	}
 	return out
-}
-
-// mergeRead replaces an earlier read by the present one where that loses no race: it happened before, or
-// both are by this warp.
-func (w *warp) mergeRead(old, me accessStamp, lane int) (accessStamp, bool) {
-	if old.warp() == w.id {
-		if old.epoch() >= w.syncEpoch && (old.many() || old.lane() != lane) {
-			me |= stampMany
-		}
-		if me.scope() > old.scope() {
-			me = me&^(3<<2) | accessStamp(old.scope())<<2
-		}
-		return me, true
-	}
-	return me, w.happenedBefore(lane, old)
 }
 
 // recordWrite records a write of n bytes and reports a race with an earlier access. same: the bytes have that value already.
@@ -251,45 +351,34 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 	if w.launch.opt.Checks.NoRaces {
 		return
 	}
+	k := Race
+	if same {
+		k = SameValueRace
+	}
 	me := w.stamp(lane, s)
 	cells := r.shadow.cells(off, n, len(r.data))
 	r.shadow.markWritten(off)
 	for i := range cells {
 		c := &cells[i]
+		a := accessor{w: w, lane: lane, stamp: me}
 		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch {
-			if !w.morallyStrong(c.lastWrite, s) && !w.happenedBefore(lane, c.lastWrite) {
-				k := Race
-				if same {
-					k = SameValueRace
-				}
-				w.race(r, off+i*n/len(cells), lane, "write", "write", c.lastWrite, c.writePC, k)
+			if c.lastWrite&stampList != 0 || s != weak || !w.happenedBefore(lane, c.lastWrite) {
+				a.check(r, off+i*n/len(cells), "write", "write", c.lastWrite, c.writePC, k)
 			}
+			r.shadow.drop(&c.lastWrite)
 		}
 		if c.reads != 0 && c.reads&^stampEpoch == me&^stampEpoch {
 			c.reads = 0
 		} else if c.reads != 0 {
-			w.checkReaders(r, off+i*n/len(cells), lane, s, c, same)
-			r.shadow.dropReads(c)
+			if c.reads&stampList != 0 || s != weak || !w.happenedBefore(lane, c.reads) {
+				a.check(r, off+i*n/len(cells), "write", "read", c.reads, c.readPC, k)
+			}
+			r.shadow.drop(&c.reads)
 		}
-		c.lastWrite, c.writePC = me, w.curPC
-	}
-}
-
-// checkReaders reports the earlier reads of a cell that did not happen before the write.
-func (w *warp) checkReaders(r *region, off, lane int, s strength, c *shadowCell, same bool) {
-	k := Race
-	if same {
-		k = SameValueRace
-	}
-	if c.reads&stampList == 0 {
-		if !w.morallyStrong(c.reads, s) && !w.happenedBefore(lane, c.reads) {
-			w.race(r, off, lane, "write", "read", c.reads, c.readPC, k)
-		}
-		return
-	}
-	for _, x := range *r.shadow.list(c.reads) {
-		if !w.morallyStrong(x.stamp, s) && !w.happenedBefore(lane, x.stamp) {
-			w.race(r, off, lane, "write", "read", x.stamp, x.pc, k)
+		if c.lastWrite == 0 || c.lastWrite&^stampEpoch == me&^stampEpoch {
+			c.lastWrite, c.writePC = me, place(w.curPC)
+		} else {
+			a.add(&r.shadow, &c.lastWrite, &c.writePC)
 		}
 	}
 }

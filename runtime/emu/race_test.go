@@ -2,6 +2,7 @@ package emu
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -102,8 +103,90 @@ A:	ld.shared.u32 %r5, [%r3+4];
 		{"releases", 2, 32, accesses.Replace(global), silent},
 		{"fences", 2, 32, fences.Replace(global), silent},
 		{"releases but for one lane", 2, 32, oneFails.Replace(global), Race},
+		{"releases of the lanes that read", 2, 16, strings.Replace(accesses.Replace(global), "%r4, 32", "%r4, 16", 1), silent},
 		{"releases to another warp", 1, 64, accesses.Replace(shared), silent},
 	} {
 		c.run(t)
+	}
+}
+
+// TestReadsOfDifferentScopes: a weak read is not a part of the strong ones that the same warp makes later, and does not vanish in them.
+func TestReadsOfDifferentScopes(t *testing.T) {
+	const poll = `
+	setp.lt.u32 %p1, %r0, 32; setp.eq.u32 %p3, %r0, 0;
+	@%p3 st.shared.u32 [%r3], 0;
+	bar.sync 0;
+	@!%p1 ld.shared.u32 %r4, [%r3];
+	BETWEEN
+	@%p1 bra A;
+L:	ld.relaxed.cta.shared.u32 %r5, [%r3];
+	setp.eq.u32 %p2, %r5, 0; @%p2 bra L;
+	bra END;
+A:	@%p3 st.relaxed.cta.shared.u32 [%r3], 1;`
+	// Warps read the word in turns, the very first time weakly, and the last one writes it.
+	const turns = `
+	shr.u32 %r5, %r0, 5; and.b32 %r6, %r0, 31; setp.ne.u32 %p0, %r6, 0;
+	setp.eq.u32 %p3, %r0, 0; @%p3 st.shared.u32 [%r3], 0; @%p3 st.shared.u32 [%r3+64], 0;
+	bar.sync 0;
+	@%p0 bra END;
+	mov.u32 %r7, 0;
+R:	shl.b32 %r8, %r7, 5; add.u32 %r8, %r8, %r5;
+W:	ld.relaxed.cta.shared.u32 %r9, [%r3+64]; setp.ne.u32 %p5, %r9, %r8; @%p5 bra W;
+	setp.eq.u32 %p6, %r8, 0;
+	@%p6 FIRST %r10, [%r3];
+	@!%p6 ld.relaxed.cta.shared.u32 %r10, [%r3];
+	add.u32 %r9, %r8, 1; st.relaxed.cta.shared.u32 [%r3+64], %r9;
+	add.u32 %r7, %r7, 1; setp.lt.u32 %p7, %r7, 4; @%p7 bra R;
+	setp.eq.u32 %p8, %r5, 31; @%p8 st.relaxed.cta.shared.u32 [%r3], 1;`
+	// What the writer has acquired is the later read only.
+	const one = `
+	setp.eq.u32 %p0, %r30, 0; setp.ne.u32 %p1, %r0, 0;
+	@%p0 bra A;
+	@%p1 bra END;
+L:	ld.relaxed.gpu.global.u32 %r4, [%rd0+64]; setp.eq.u32 %p2, %r4, 0; @%p2 bra L;
+	st.relaxed.gpu.global.u32 [%rd0], 1;
+	bra END;
+A:	FIRST %r5, [%rd0];
+	ld.relaxed.gpu.global.u32 %r6, [%rd0];
+	@!%p1 st.relaxed.gpu.global.u32 [%rd0+64], 1;`
+	for _, c := range []raceCase{
+		{"a weak one, a barrier and strong ones", 1, 64, strings.Replace(poll, "BETWEEN", "bar.sync 0;", 1), silent},
+		{"a weak one in 1024 threads", 1, 1024, strings.Replace(turns, "FIRST", "ld.shared.u32", 1), Race},
+		{"strong ones in 1024 threads", 1, 1024, strings.Replace(turns, "FIRST", "ld.relaxed.cta.shared.u32", 1), silent},
+		{"a weak one before a strong one", 2, 32, strings.Replace(one, "FIRST", "ld.global.u32", 1), Race},
+		{"one of .cta before one of .gpu", 2, 32, strings.Replace(one, "FIRST", "ld.relaxed.cta.global.u32", 1), Race},
+		{"two of .gpu", 2, 32, strings.Replace(one, "FIRST", "ld.relaxed.gpu.global.u32", 1), silent},
+	} {
+		c.run(t)
+	}
+}
+
+// TestLatestOfManyAccesses: a list has a record for what the lanes of a warp did together, and forgets what each did again.
+func TestLatestOfManyAccesses(t *testing.T) {
+	at := func(warp, lane, epoch int, s strength) accessStamp {
+		return accessStamp(epoch)<<34 | accessStamp(warp)<<9 | accessStamp(lane)<<4 | accessStamp(s)<<2
+	}
+	var l []accessRecord
+	for epoch := range 40 {
+		for warp := range 3 {
+			for _, lane := range []int{1, 5, 30} {
+				x := newRecord(at(warp, lane, epoch+1, gpuScope), 0)
+				if n := len(l); lane == 1 || !l[n-1].joins(&x) {
+					l = append(l, x)
+				}
+			}
+		}
+	}
+	weakOne := newRecord(at(1, 5, 7, weak), 0)
+	single := newRecord(at(2, 30, 50, gpuScope), 0)
+	l = latest(append(l, weakOne, single))
+	want := []accessRecord{
+		{at(0, 1, 40, gpuScope) | stampMany, 0, 1<<1 | 1<<5 | 1<<30},
+		{at(1, 1, 40, gpuScope) | stampMany, 0, 1<<1 | 1<<5 | 1<<30},
+		{at(2, 1, 40, gpuScope) | stampMany, 0, 1<<1 | 1<<5},
+		weakOne, single,
+	}
+	if !slices.Equal(l, want) {
+		t.Errorf("got %v, expected %v", l, want)
 	}
 }

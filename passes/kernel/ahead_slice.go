@@ -66,13 +66,17 @@ func IsPlainLoad(op *ir.Op) bool {
 }
 
 // CanCopyAsync reports whether asynchronous copies can do what a load does: it is weak, elements that it does not read may be zero, and its
-// pointers are to global memory and computable iterations ahead.
+// pointers, or its array, are in global memory and computable iterations ahead.
 func CanCopyAsync(known *facts.Facts, load *ir.Op) bool {
 	if tileaa.IsStrong(load) || !tileaa.ZeroFilled(load) {
 		return false
 	}
-	l, pointers := ir.As[tileaa.Load](load)
-	return !pointers || known.Outside(l.Ptr()) && addressKnownAhead(l)
+	if block, ok := tileaa.BlockOf(load); ok {
+		array, made := ir.DefinedBy[tileaa.MakeMemref](block.Memref())
+		return made && known.Outside(array.Base())
+	}
+	l := ir.Cast[tileaa.Load](load)
+	return known.Outside(l.Ptr()) && addressKnownAhead(l)
 }
 
 // CanPrefetch reports whether a load in a loop can be issued iterations ahead: its address is computable then, and nothing in the loop

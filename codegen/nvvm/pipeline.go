@@ -138,20 +138,12 @@ func producerCommit(f *fn, op *ir.Op) {
 	f.op("cp.async.mbarrier.arrive.noinc.shared.b64", base, offset)
 }
 
-// consumerWait waits until a slot is full. Where the tensor unit alone reads slots, the other warps do not wait, for the same reason as in producerAcquire: it may
-// release the slot, and producers fill it again, before one of them has looked.
 func consumerWait(f *fn, op *ir.Op) {
 	base, offset := f.full(op)
 	if planted.On("wait-dropped") {
 		return
 	}
-	parity := f.zext(f.scalar(ir.Cast[tileaa.ConsumerWait](op).Phase()), kI32)
-	wait := func() { f.await(base, offset, parity) }
-	if f.pipelineOf(op).Consumers() == 1 {
-		f.byFirstWarp(wait)
-	} else {
-		wait()
-	}
+	f.await(base, offset, f.zext(f.scalar(ir.Cast[tileaa.ConsumerWait](op).Phase()), kI32))
 }
 
 // consumerRelease: when all lanes have read, one arrives for the warp; or the tensor unit for the thread that begins its products.

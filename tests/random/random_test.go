@@ -223,7 +223,7 @@ func TestReduceLeavesOnlyWhatIsNeeded(t *testing.T) {
 	}
 }
 
-func TestDifferencesAreSeenWhereTheInterpreterIsExact(t *testing.T) {
+func TestDifferencesAreSeen(t *testing.T) {
 	in, err := read(`cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>) { return } }`)
 	if err != nil {
 		t.Fatal(err)
@@ -233,13 +233,14 @@ func TestDifferencesAreSeenWhereTheInterpreterIsExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	f32 := params[0].elem
+	near := []byte{0xcd, 0xcc, 0x8c, 0x3f} // 1.1
 	one, nan, otherNaN, zero, minusZero := []byte{0, 0, 0x80, 0x3f}, []byte{0, 0, 0xc0, 0x7f}, []byte{1, 0, 0xc0, 0xff}, []byte{0, 0, 0, 0}, []byte{0, 0, 0, 0x80}
 	for _, c := range []struct {
 		got, want []byte
 		inexact   bool
 		differ    bool
 	}{
-		{one, one, false, false}, {one, zero, false, true}, {one, zero, true, false}, {nan, otherNaN, false, false},
+		{one, one, false, false}, {one, zero, false, true}, {one, zero, true, true}, {one, near, false, true}, {one, near, true, false}, {nan, otherNaN, false, false},
 		{nan, one, false, true}, {zero, minusZero, false, true},
 	} {
 		if got := differences(f32, c.got, c.want, slices.Repeat([]bool{c.inexact}, 4)) != ""; got != c.differ {

@@ -61,12 +61,12 @@ func (b *Budget) Look() {
 	}
 	b.left = interval
 	if err := b.ctx.Err(); err != nil {
-		panic(&Stop{Ended(b.ctx)})
+		panic(&Stop{ended(b.ctx)})
 	}
 }
 
-// Ended is the error of a context that has ended, context.Canceled or context.DeadlineExceeded, with its cause, if somebody gave one.
-func Ended(ctx context.Context) error {
+// ended is the error of a context that has ended, context.Canceled or context.DeadlineExceeded, with its cause, if somebody gave one.
+func ended(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); cause != err {
 		return fmt.Errorf("%w: %w", err, cause)

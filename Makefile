@@ -43,7 +43,7 @@ generate docs: ## Writes the typed operations and the generated documents (docs/
 	$(GO) run ./internal/gen
 
 bless: ## Accepts the current output of all golden tests as expected; read the diff before you commit it.
-	$(GO) test ./tests/... ./codegen/... -update
+	$(GO) test ./codegen/ptx -update
 
 fuzz: ## Fuzzes the bytecode reader, verifier and printer and the text parsers, TIME=10m each (TIME=1h).
 	$(GO) test ./tests/fuzz -run '^$$' -fuzz FuzzBytecode -fuzztime $(or $(TIME),10m)

@@ -28,7 +28,8 @@ package emu
 //     thread carries this to others by itself.
 //  4. Where an mbarrier signals completion: w.cta.queueCompletion(completion{...}) with the bytes to take from the
 //     transaction count, or the arrivals, and the clock that waiters acquire. It is delivered when a thread tests the
-//     mbarrier (the latest possible moment), in the order of the queue; the Random schedule delays it further.
+//     mbarrier (the latest possible moment), in the order of the queue; the Random schedule delays it further, the
+//     RoundRobin schedule delivers it at once.
 //     tcgen05.commit is an arrival with w.completionClock(agentTcgen05, lane): all operations of the thread so far.
 //
 // Proxies (section 8.6). A write by the generic proxy becomes visible to the async proxy by fence.proxy.async, executed
@@ -369,11 +370,22 @@ type completion struct {
 	lane     int
 	pc       int32
 	what     string
-	carries  bool // bytes are in flight into shared memory of the CTA: it may not exit
+	carries  bool   // bytes are in flight into shared memory of the CTA: it may not exit
+	phase    uint64 // in which it was performed, at once
 }
 
-// queueCompletion puts a completion in the queue of the CTA whose mbarrier it is.
-func (c *cta) queueCompletion(a completion) { c.pendingCompletions = append(c.pendingCompletions, a) }
+// queueCompletion puts a completion in the queue of the CTA whose mbarrier it is. In the RoundRobin schedule operations complete as soon as they are
+// issued, so that an mbarrier may end phases before a thread that waits for one has looked.
+func (c *cta) queueCompletion(a completion) {
+	b := a.at.r.barriers[a.at.off]
+	if c.launch.opt.Schedule != RoundRobin || b == nil {
+		c.pendingCompletions = append(c.pendingCompletions, a)
+		return
+	}
+	a.phase = b.phase
+	b.unseen = append(b.unseen, a)
+	a.issuer.complete(b, &a)
+}
 
 // deliverCompletions performs what is queued for an mbarrier, because a thread tests it.
 func (c *cta) deliverCompletions(key syncAddr) {

@@ -1,6 +1,9 @@
 package emu
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // mbarrier is the state of an mbarrier object (section 9.7.13.15): a phase completes when the pending count and
 // tx-count are zero. The object occupies 8 bytes of shared memory; its state is kept here.
@@ -14,6 +17,12 @@ type mbarrier struct {
 	initPC               int32 // its place
 	lastArrivalPC        int32 // place of the last arrival, -1: none
 	lastArrival          accessStamp
+	unseen               []completion // which were performed at once, and whose phase nobody has seen end
+}
+
+// see notes that a thread has seen the last phase end.
+func (b *mbarrier) see() {
+	b.unseen = slices.DeleteFunc(b.unseen, func(a completion) bool { return a.phase < b.phase })
 }
 
 // tryCompletePhase completes the open phase when no arrivals and no bytes are pending: waiters acquire the clocks of all that
@@ -265,16 +274,13 @@ func (w *warp) mbarInval(in *inst, op *memOp, m uint32) {
 			return
 		}
 		w.recordWrite(r, at, 8, i, weak, false)
-		left := w.cta.pendingCompletions[:0]
-		for _, a := range w.cta.pendingCompletions {
-			switch {
-			case a.at != key:
-				left = append(left, a)
-			case !w.laneKnows(i, a.clock): // a commit is complete if a later one of its thread is known to be
+		queued := slices.Concat(key.r.barriers[key.off].unseen, w.cta.pendingCompletions)
+		for _, a := range queued {
+			if a.at == key && !w.laneKnows(i, a.clock) { // a commit is complete if a later one of its thread is known to be
 				w.fail(Invalid, 1<<i, addr[i], "mbarrier.inval while the %s of line %d has not completed on the mbarrier", a.what, w.prog.code[a.pc].line)
 			}
 		}
-		w.cta.pendingCompletions = left
+		w.cta.pendingCompletions = slices.DeleteFunc(w.cta.pendingCompletions, func(a completion) bool { return a.at == key })
 		delete(key.r.barriers, key.off)
 	})
 }
@@ -401,6 +407,7 @@ func (w *warp) mbarWait(in *inst, f *mbarForm, m uint32) {
 			w.stalled, w.stalledRound = &stall{key, state, parity, w.curPC}, w.launch.round+1
 			return
 		}
+		b.see()
 		ok |= 1 << i
 		if acquire {
 			k := b.doneClock.acquiredBy(f.scope)

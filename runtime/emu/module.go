@@ -39,8 +39,8 @@ type Arg = []byte
 type Schedule int
 
 const (
-	RoundRobin Schedule = iota // first CTA and warp first, long time slices
-	Reverse                    // last first
+	RoundRobin Schedule = iota // first CTA and warp first, long time slices; asynchronous operations complete at once
+	Reverse                    // last first; asynchronous operations complete when somebody waits
 	Random                     // random order, short time slices of random length, by Seed
 )
 

@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"maps"
+	"slices"
+)
+
 // proxyFence is fence.proxy.* (section 9.7.13.6): it raises the visibility of earlier accesses (agents.go).
 func (d *decoder) proxyFence() {
 	switch kind := d.oneOf("async", "async::generic", "tensormap::generic", "alias"); kind {
@@ -53,7 +58,11 @@ func (d *decoder) tensormapFence() {
 
 // checkNothingInFlight checks a CTA that exits: no asynchronous operation may still read or write its shared memory.
 func (w *warp) checkNothingInFlight() {
-	for _, a := range w.cta.pendingCompletions {
+	left := slices.Clone(w.cta.pendingCompletions)
+	for _, at := range slices.Sorted(maps.Keys(w.cta.shared.barriers)) {
+		left = append(left, w.cta.shared.barriers[at].unseen...)
+	}
+	for _, a := range left {
 		if a.carries {
 			w.reportInFlightAtExit(a.what, a.pc)
 		}

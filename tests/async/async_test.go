@@ -17,6 +17,7 @@ import (
 // kernel is a planted fault.
 type kernel struct {
 	text, kind  string
+	kindAtOnce  string // of the RoundRobin schedule, if it is another one
 	says        []string
 	here, there int // lines, 0: none
 	grid        int
@@ -51,6 +52,8 @@ func read(t *testing.T, path string) *kernel {
 		switch key {
 		case "kind":
 			k.kind = value
+		case "kind where copies complete at once":
+			k.kindAtOnce = value
 		case "says":
 			k.says = append(k.says, value)
 		case "grid":
@@ -149,6 +152,12 @@ func (k *kernel) judge(t *testing.T, s emu.Schedule, err error) {
 		return
 	}
 	all := rep.Error()
+	if s == emu.RoundRobin && k.kindAtOnce != "" {
+		if rep.Kind.String() != k.kindAtOnce {
+			t.Errorf("%v: a fault of kind %q is reported, want %q: %v", s, rep.Kind, k.kindAtOnce, rep)
+		}
+		return
+	}
 	switch {
 	case rep.Kind.String() != k.kind:
 		t.Errorf("%v: a fault of kind %q is reported, want %q: %v", s, rep.Kind, k.kind, rep)

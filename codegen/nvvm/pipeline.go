@@ -146,15 +146,19 @@ func consumerWait(f *fn, op *ir.Op) {
 	f.await(base, offset, f.zext(f.scalar(ir.Cast[tileaa.ConsumerWait](op).Phase()), kI32))
 }
 
-// consumerRelease: when all lanes have read, one arrives for the warp; or the tensor unit for the thread that begins its products.
+// consumerRelease: when all lanes have read, one arrives for the warp. Where the tensor unit reads, it arrives for the first warp, whose thread
+// begins its products. The others arrive too, so that none is left a phase behind, whose parity is that of the next one but one.
 func consumerRelease(f *fn, op *ir.Op) {
 	base, offset := f.empty(op)
+	arrives := f.icmp(eq, f.lane(), i32(0))
 	if ir.Cast[tileaa.ConsumerRelease](op).Unit() {
 		f.byOneThread(func() { f.arriveAfterProducts(base, offset) })
-		return
-	}
-	if !planted.On("release-unsynced") {
+		if f.warps == 1 {
+			return
+		}
+		arrives = f.and(arrives, f.xor(f.inFirstWarp(), con(kI1, 1)))
+	} else if !planted.On("release-unsynced") {
 		f.op("bar.warp.sync", con(kI32, fullMask))
 	}
-	f.op("mbarrier.arrive", f.icmp(eq, f.lane(), i32(0)), base, offset)
+	f.op("mbarrier.arrive", arrives, base, offset)
 }

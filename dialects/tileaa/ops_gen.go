@@ -4001,7 +4001,7 @@ func NewAsyncCopy(b *ir.Builder, block *ir.Value, buffer *ir.Value, layout *Layo
 	return AsyncCopy{b.Create(s)}
 }
 
-// AllocPipeline is alloc_pipeline: two mbarriers for each slot of the rings that one role fills for another: full, at which so many producer threads arrive when their copies have landed, and empty, at which so many consumer warps arrive when they have read, or the tensor unit does. allocate-shared gives its byte offset.
+// AllocPipeline is alloc_pipeline: two mbarriers for each slot of the rings that one role fills for another: full, at which so many producer threads arrive when their copies have landed, and empty, at which so many consumer warps arrive when they have read. allocate-shared gives its byte offset.
 type AllocPipeline struct{ Op *ir.Op }
 
 func (AllocPipeline) Matches(c ir.Code) bool { return c == OpAllocPipeline }
@@ -4088,7 +4088,7 @@ func NewConsumerWait(b *ir.Builder, pipeline *ir.Value, position *ir.Value, phas
 	return ConsumerWait{b.Create(s)}
 }
 
-// ConsumerRelease is consumer_release: the warp has read the slot at a position; or the tensor unit has, as soon as all products end that were begun, and it alone arrives.
+// ConsumerRelease is consumer_release: the warp has read the slot at a position; with unit, the tensor unit has, which arrives for the first warp as soon as all products end that were begun.
 type ConsumerRelease struct{ Op *ir.Op }
 
 func (ConsumerRelease) Matches(c ir.Code) bool { return c == OpConsumerRelease }

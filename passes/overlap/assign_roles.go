@@ -318,11 +318,7 @@ func (l *roleLoop) addPipelines(s *pass.State, entry *ir.Op, plan *tileaa.PlanAt
 	i1 := tileaa.Tile(s.Ctx, s.Ctx.Int(1))
 	start := []*ir.Value{tileaa.Const(top, tileaa.Tile(s.Ctx, s.Ctx.Int(32)), 0), tileaa.Const(top, i1, 0)}
 	for _, st := range l.stages {
-		consumers := plan.Warps
-		if st.releasedByUnit {
-			consumers = 1
-		}
-		st.pipeline = tileaa.NewAllocPipeline(top, tileaa.Pipeline(s.Ctx, slots), int64(layout.WarpSize*plan.Producers), int64(consumers), tileaa.AllocPipelineOptions{}).Result()
+		st.pipeline = tileaa.NewAllocPipeline(top, tileaa.Pipeline(s.Ctx, slots), int64(layout.WarpSize*plan.Producers), int64(plan.Warps), tileaa.AllocPipelineOptions{}).Result()
 		for _, c := range st.copies {
 			t := tileaa.Ring(s.Ctx, slots, c.Buffer().Type().(*tileaa.BufferType))
 			st.rings = append(st.rings, tileaa.NewAllocRing(top, t, tileaa.AllocRingOptions{}).Result())

@@ -405,12 +405,11 @@ func (j *judge) pass(a *actor, e *event) *fault {
 		return arrive(e, threads, alloc, alloc.Producers())
 	case tileaa.OpConsumerRelease:
 		released := passed{clock: clock}
-		warps := a.warps
 		if ir.Cast[tileaa.ConsumerRelease](e.op).Unit() {
-			released.after, warps = slices.Concat(a.products...), 1
+			released.after = slices.Concat(a.products...)
 		}
 		q.emptied = append(q.emptied, released)
-		return arrive(e, warps, alloc, alloc.Consumers())
+		return arrive(e, a.warps, alloc, alloc.Consumers())
 	}
 	return nil
 }

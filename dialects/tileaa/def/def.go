@@ -403,7 +403,7 @@ func Ops() []*ir.OpDef {
 			inFlight(reads("block")), inFlight(writes("buffer"))),
 		effects(row("alloc_pipeline", args(attr("producers", ir.I64Kind), attr("consumers", ir.I64Kind), optAttr("offset", ir.I64Kind)), res("result:pipeline"), 0,
 			"Two mbarriers for each slot of the rings that one role fills for another: full, at which so many producer threads arrive when their copies "+
-				"have landed, and empty, at which so many consumer warps arrive when they have read, or the tensor unit does. allocate-shared gives its byte offset."), allocates),
+				"have landed, and empty, at which so many consumer warps arrive when they have read. allocate-shared gives its byte offset."), allocates),
 		effects(row("producer_acquire", in("pipeline:pipeline", "position:scalar_int", "phase:scalar_i1"), nil, 0,
 			"Waits until the consumers have released the slot at a position; nobody holds one in the first round. phase is false in the first round of the "+
 				"slots, true in the second, and so on."), ordersAll),
@@ -412,7 +412,7 @@ func Ops() []*ir.OpDef {
 		effects(row("consumer_wait", in("pipeline:pipeline", "position:scalar_int", "phase:scalar_i1"), nil, 0,
 			"Waits until the slot at a position is full; phase as in producer_acquire."), ordersAll),
 		effects(row("consumer_release", args(in("pipeline:pipeline", "position:scalar_int"), unit("unit")), nil, 0,
-			"The warp has read the slot at a position; or the tensor unit has, as soon as all products end that were begun, and it alone arrives."), ordersAll),
+			"The warp has read the slot at a position; with unit, the tensor unit has, which arrives for the first warp as soon as all products end that were begun."), ordersAll),
 		effects(row("alloc_tensor", optAttr("offset", ir.I64Kind), res("result:tensor_memory"), 0,
 			"Part of tensor memory, where products of the tensor unit sum. allocate-shared gives the byte offset of the words of shared memory that belong to it."),
 			allocates),

@@ -156,22 +156,26 @@ func (f Flow) Exits() []*Op {
 }
 
 // CarriedIncoming lists the incoming values of carried value i: its initial value, then the operand of each continue.
-func (f Flow) CarriedIncoming(i int) []*Value {
-	vs := []*Value{f.Init(i)}
-	for _, t := range f.Continues() {
-		vs = append(vs, t.Operand(i))
-	}
-	return vs
+func (f Flow) CarriedIncoming(i int) []*Value { return f.carriedIncoming(i, f.Continues()) }
+
+func (f Flow) carriedIncoming(i int, continues []*Op) []*Value {
+	return operandsOf(continues, i, f.Init(i))
 }
 
 // ResultIncoming lists the incoming values of result i: the operand of each exit, and for a counted loop, which may have no iteration,
 // the initial value before them.
-func (f Flow) ResultIncoming(i int) []*Value {
-	var vs []*Value
+func (f Flow) ResultIncoming(i int) []*Value { return f.resultIncoming(i, f.Exits()) }
+
+func (f Flow) resultIncoming(i int, exits []*Op) []*Value {
 	if f.Kind == CountedFlow {
-		vs = append(vs, f.Init(i))
+		return operandsOf(exits, i, f.Init(i))
 	}
-	for _, t := range f.Exits() {
+	return operandsOf(exits, i)
+}
+
+// operandsOf appends operand i of each terminator to vs.
+func operandsOf(terms []*Op, i int, vs ...*Value) []*Value {
+	for _, t := range terms {
 		vs = append(vs, t.Operand(i))
 	}
 	return vs
@@ -179,7 +183,13 @@ func (f Flow) ResultIncoming(i int) []*Value {
 
 // Incoming lists the incoming values of v, if v is like a phi: a carried value of a loop, or a result of a loop or branch. ok is
 // false for all other values; those include induction variables and the arguments of combine regions and entries.
-func Incoming(v *Value) (vs []*Value, ok bool) {
+func Incoming(v *Value) (vs []*Value, ok bool) { return new(Phis).Incoming(v) }
+
+// Phis gives incoming values while no terminator comes or goes: it looks for those of an operation once, however many values meet there.
+type Phis struct{ exits, continues map[*Op][]*Op }
+
+// Incoming is the function Incoming.
+func (p *Phis) Incoming(v *Value) (vs []*Value, ok bool) {
 	op := v.op
 	if v.block != nil {
 		op = v.block.ParentOp()
@@ -192,13 +202,25 @@ func Incoming(v *Value) (vs []*Value, ok bool) {
 	case !ok || f.Kind == CombineFlow:
 		return nil, false
 	case v.block == nil:
-		return f.ResultIncoming(v.index), true
+		return f.resultIncoming(v.index, memoize(&p.exits, f, Flow.Exits)), true
 	}
 	i, ok := f.CarriedIndex(v)
 	if !ok {
 		return nil, false
 	}
-	return f.CarriedIncoming(i), true
+	return f.carriedIncoming(i, memoize(&p.continues, f, Flow.Continues)), true
+}
+
+func memoize(found *map[*Op][]*Op, f Flow, find func(Flow) []*Op) []*Op {
+	terms, ok := (*found)[f.Op]
+	if !ok {
+		if *found == nil {
+			*found = map[*Op][]*Op{}
+		}
+		terms = find(f)
+		(*found)[f.Op] = terms
+	}
+	return terms
 }
 
 // Target is the operation whose region a terminator ends: the branch or combine of a yield, the loop of a break or continue, the

@@ -62,6 +62,7 @@ type assigner struct {
 	open  map[*ir.Value]bool   // values on the stack of infer: a cycle back to one of them contributes nothing
 	draft map[*ir.Value]anchor // what infer found while some value was open
 
+	phis      ir.Phis
 	recurrent map[*ir.Value]bool // what recurs has found
 	made      map[demand]*ir.Value
 
@@ -256,7 +257,7 @@ func (a *assigner) inferMapped(v *ir.Value, f func(layout.Layout) layout.Layout)
 // inferIncoming is the one layout of all values that meet in an argument of a loop or in a result of a control flow op.
 func (a *assigner) inferIncoming(v *ir.Value, t *tileaa.TileType) anchor {
 	var n anchor
-	incoming, _ := ir.Incoming(v)
+	incoming, _ := a.phis.Incoming(v)
 	for _, m := range incoming {
 		if c := a.infer(m); c.weight > n.weight {
 			n = c

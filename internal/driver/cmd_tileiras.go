@@ -65,8 +65,9 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 		return err
 	}
 	var refused error
+	guessed := false
 	if o.Emit == "" {
-		o.Emit, refused = emitFor(line, o.StopAfter)
+		o.Emit, guessed, refused = emitFor(line, o.StopAfter)
 	}
 	if err := checkHeader(src, &o); err != nil {
 		return err
@@ -96,6 +97,9 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	res, err := Compile(context.Background(), in, src, o)
 	if err != nil {
 		return err
+	}
+	if guessed {
+		fmt.Fprintf(stderr, "warning: the extension of the output file '%s' does not say what to write: it gets a cubin; --emit=ptx writes PTX, and so does a name that ends in .ptx\n", out)
 	}
 	if err := writeSideOutputs(line, res, remarks, stdout, stderr); err != nil {
 		return err
@@ -129,23 +133,30 @@ func writeSideOutputs(line *Line, res *Result, remarks io.WriteCloser, stdout *o
 	return nil
 }
 
-// emitFor is what the name of the output asks for; with --stop-after it may only not ask for something else.
-func emitFor(line *Line, stop string) (Emit, error) {
+// emitFor is what the name of the output asks for; with --stop-after it may only not ask for something else. A name that does not say is
+// that of a cubin, as with NVIDIA's tileiras, which gives nothing else; guessed says so.
+func emitFor(line *Line, stop string) (kind Emit, guessed bool, err error) {
 	out := line.String("output-file")
-	kind, err := EmitFor(out)
+	kind = EmitFor(out)
 	if stop == "" {
-		return kind, err
+		switch {
+		case out == "-":
+			return "", false, fail(ExitOptions, "-o - does not say what to write: add --emit=ptx, or another of %s", words(Emits))
+		case kind == "":
+			return EmitCubin, true, nil
+		}
+		return kind, false, nil
 	}
 	gives := stopsWith(stop)
 	switch {
 	case !slices.Contains(StageNames(), stop):
-		return "", nil // Compile says so
+		return "", false, nil // Compile says so
 	case !line.Given("output-file"):
-		return "", fail(ExitOptions, "--stop-after=%s writes %s: say where, with -o FILE, or -o - for standard output", stop, gives)
-	case err == nil && kind != gives && filepath.Ext(out) != "" && !(kind == EmitCudaTile && gives == EmitTileAA): // both are Tile IR text
-		return "", fail(ExitOptions, "--stop-after=%s writes %s, which a file named '%s' does not hold: give another name with -o", stop, gives, out)
+		return "", false, fail(ExitOptions, "--stop-after=%s writes %s: say where, with -o FILE, or -o - for standard output", stop, gives)
+	case kind != "" && kind != gives && filepath.Ext(out) != "" && !(kind == EmitCudaTile && gives == EmitTileAA): // both are Tile IR text
+		return "", false, fail(ExitOptions, "--stop-after=%s writes %s, which a file named '%s' does not hold: give another name with -o", stop, gives, out)
 	}
-	return gives, nil
+	return gives, false, nil
 }
 
 // checkOptions tells which options do not fit together.

@@ -65,7 +65,7 @@ func compileFlags() []Flag {
 	return slices.Concat([]Flag{
 		gpu,
 		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
-		{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one", Values: []Value{
+		{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one or where it says nothing", Values: []Value{
 			{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
 			{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin, by NVIDIA's ptxas"}}},
 		OptFlag(" but for ptxas, which gets the number"),

@@ -41,24 +41,18 @@ var extensions = []struct {
 }
 
 // EmitFor is the output kind that a file name asks for: by its extension; without one a cubin, as with NVIDIA's tileiras. Standard
-// output and unknown extensions ask for nothing, and the error says what to do.
-func EmitFor(file string) (Emit, error) {
-	if file == "-" {
-		return "", fail(ExitOptions, "-o - does not say what to write: add --emit=ptx, or another of %s", words(Emits))
-	}
+// output and unknown extensions ask for nothing: "".
+func EmitFor(file string) Emit {
 	ext := strings.ToLower(filepath.Ext(file))
-	if ext == "" || ext == filepath.Base(file) { // a name such as .hidden has none
-		return EmitCubin, nil
+	if file != "-" && (ext == "" || ext == filepath.Base(file)) { // a name such as .hidden has none
+		return EmitCubin
 	}
-	var known []string
 	for _, e := range extensions {
 		if e.name == ext {
-			return e.emit, nil
+			return e.emit
 		}
-		known = append(known, e.name)
 	}
-	return "", fail(ExitOptions, "the extension of the output file '%s' does not say what to write: use one of %s, or add --emit with one of %s",
-		file, strings.Join(known, " "), words(Emits))
+	return ""
 }
 
 // Code is the part of the options that passes, lowering and printer get.

@@ -163,8 +163,7 @@ func runsPTX(line *driver.Line) bool {
 
 // isKernel tells a kernel from a case by the name of its file.
 func isKernel(file string) bool {
-	kind, err := driver.EmitFor(file)
-	return err == nil && slices.Contains([]driver.Emit{driver.EmitCudaTile, driver.EmitBytecode, driver.EmitPTX}, kind)
+	return slices.Contains([]driver.Emit{driver.EmitCudaTile, driver.EmitBytecode, driver.EmitPTX}, driver.EmitFor(file))
 }
 
 // together refuses flags of which one would not count beside the others.

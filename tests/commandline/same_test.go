@@ -28,6 +28,7 @@ var record = flag.Bool("record", false, "write testdata/nvidia.json from what NV
 // more are the command lines of which ours answers all that NVIDIA's does, and more: lines or places in its messages. Exit code, standard output and files
 // are the same.
 var more = map[string]string{
+	"k.tileirbc --gpu-name=sm_80 -o x.unknown":       "the same, with the warning that the name does not say what it holds",
 	"k.tileirbc --gpu-name=sm_90a":                   "how to write it and which names there are",
 	"k.tileirbc --gpu-name=H100":                     "that it is sm_90 and which names there are",
 	"invalid.tileirbc --gpu-name=sm_80":              "the place in the source, which cuTile Python shows",
@@ -50,7 +51,6 @@ var different = map[string]string{
 	"k.tileirbc --gpu-name=sm_80 -o k.tileirbc": "NVIDIA's replaces the input by the cubin",
 	"k.tileirbc --gpu-name=sm_80 -o /dev/full":  "the same but for the words LLVM ERROR, which name no part of ours and read like a crash",
 	"- --gpu-name=sm_80":                        "ours reads standard input",
-	"k.tileirbc --gpu-name=sm_80 -o x.unknown":  "ours wants an extension that it knows, or --emit",
 }
 
 // valuesOfFlag is what ours says in addition where a flag does not have a value.

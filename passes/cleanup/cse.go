@@ -15,7 +15,9 @@ import (
 //	%c = muli %a, %b             %c = muli %a, %a
 func CSE(s *pass.State) error {
 	c := &eliminator{s: s, ids: make(map[*ir.Value]uint64, ir.NumOps(s.Module)), seed: maphash.MakeSeed()}
-	c.op(s.Module)
+	for _, root := range s.Roots() {
+		c.op(root)
+	}
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 //	  %b = broadcast %a      =>    for ... {
 //	  ...                            ...
 func LICM(s *pass.State) error {
-	s.Walk(s.Module, ir.PostOrder, func(op *ir.Op) {
+	s.WalkRoots(ir.PostOrder, func(op *ir.Op) {
 		if !op.Def.Flow.Kind.IsLoop() {
 			return
 		}

@@ -132,11 +132,11 @@ func atomTakesOperands(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bo
 	if k.Swap {
 		a, b = b, a
 	}
-	if k.Atom.Tensor != nil && s.Opt > 0 {
+	if k.Atom.Tensor != nil && s.Optimizes(op) {
 		return !k.Swap || !wantsRows(op, false)
 	}
 	shared := CopiesSuit(a, k.Atom, k.Swap) || storesRoundedFactor(s, op, a, k, warps) || tileaa.OutlivesIterations(a, op)
-	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded && (k.Swap || !sumWantsRows(op) && !isRoundedSum(b)) {
+	if _, _, loaded := tileaa.FactorLoad(b); !s.Optimizes(op) || k.Atom.SharedA != shared || !loaded && (k.Swap || !sumWantsRows(op) && !isRoundedSum(b)) {
 		return false
 	}
 	return !tileaa.AddsApart(op, k.Atom) || k.Atom.Shape.N <= maxSeparateColumns

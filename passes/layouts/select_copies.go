@@ -31,7 +31,7 @@ import (
 func SelectCopies(s *pass.State) error {
 	scalarsToTiles(s)
 	var loads []*ir.Op
-	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
+	s.WalkRoots(ir.PreOrder, func(op *ir.Op) {
 		if kernel.IsPlainLoad(op) {
 			loads = append(loads, op)
 		}

@@ -65,7 +65,7 @@ func loadsStall(s *pass.State, loop *ir.Op) bool {
 func scalarsToTiles(s *pass.State) {
 	var loads []tileaa.Load
 	late := map[*ir.Op]bool{}
-	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
+	s.WalkRoots(ir.PreOrder, func(op *ir.Op) {
 		l, ok := ir.As[tileaa.Load](op)
 		if !ok || tileaa.IsRanked(l.Result()) || tileaa.IsStrong(op) || !ir.IsFloat(tileaa.AsTile(l.Result()).Elem, float.F32) || !tileaa.ZeroFilled(op) {
 			return

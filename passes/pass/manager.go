@@ -3,6 +3,7 @@ package pass
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 
@@ -54,14 +55,14 @@ const MaxPlans = 4
 
 // Run runs the passes. Where one returns ErrPlan for an entry, the passes run again from the checkpoint with the entry's next plan. The checkpoint is the last
 // module before planner that no pass has changed in place: the input of the conversion, or, without one, that of planner, of which each attempt gets a copy.
-// Where no plan is left, the rest is done without optimization, which copies nothing ahead and so takes less of everything, and a warning says so.
+// Where no plan is left, the entry is compiled without optimization, which copies nothing ahead and so takes less of everything, and a warning says so.
 func (m *Manager) Run(list []*Pass, planner string) error {
 	plan := slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
 	if m.State.PlanIndex == nil {
 		m.State.PlanIndex = map[string]int{}
 	}
 	lastFailure := map[string]*ErrPlan{} // why the last plan of an entry failed
-	var tooBig *ErrPlan                  // why the last plan with optimization failed
+	tooBig := map[string]*ErrPlan{}      // why the last plan with optimization failed
 	for i := 0; i < len(list); i++ {
 		given := checkpoint{m.State.Module, i, len(m.State.Notes), m.form}
 		if i == plan {
@@ -81,12 +82,12 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 			}
 			lastFailure[e.Entry] = e
 			switch {
-			case last && (m.Named || m.State.Opt == 0):
-				return m.noPlanLeft(cmp.Or(tooBig, e))
+			case last && (m.Named || m.State.Opt == 0 || tooBig[e.Entry] != nil):
+				return m.noPlanLeft(cmp.Or(tooBig[e.Entry], e))
 			case last:
-				tooBig, lastFailure = e, map[string]*ErrPlan{}
-				list = m.withoutOptimization(list)
-				plan = slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
+				tooBig[e.Entry] = e
+				m.withoutOptimization(e.Entry)
+				delete(lastFailure, e.Entry)
 			}
 			m.State.Module, m.State.Notes, m.form = m.restart.module, m.State.Notes[:m.restart.notes], m.restart.form
 			i = m.restart.at - 1
@@ -102,17 +103,20 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 			break
 		}
 	}
-	if tooBig != nil {
-		m.say(ir.Warning, tooBig, "compiled without optimization, with which the tiles are too big: %s")
+	for _, entry := range slices.Sorted(maps.Keys(tooBig)) {
+		m.say(ir.Warning, tooBig[entry], "compiled without optimization, with which the tiles are too big: %s")
 	}
 	return nil
 }
 
-// withoutOptimization makes what comes behind the checkpoint begin anew as at -O0.
-func (m *Manager) withoutOptimization(list []*Pass) []*Pass {
-	m.State.Opt, m.State.Plans, m.State.PlanIndex = 0, nil, map[string]int{}
-	later := slices.DeleteFunc(slices.Clone(list[m.restart.at:]), func(p *Pass) bool { return p.Optional && p.Name != m.StopAfter })
-	return slices.Concat(list[:m.restart.at], later)
+// withoutOptimization makes an entry begin anew as at -O0.
+func (m *Manager) withoutOptimization(entry string) {
+	if m.State.unoptimized == nil {
+		m.State.unoptimized = map[string]bool{}
+	}
+	m.State.unoptimized[entry] = true
+	delete(m.State.Plans, entry)
+	delete(m.State.PlanIndex, entry)
 }
 
 // noPlanLeft is the error of a compile whose last plan has failed.
@@ -165,7 +169,7 @@ func (m *Manager) step(p *Pass) (err error) {
 			err = &Bug{Pass: p.Name, Cause: r, Stack: string(debug.Stack())}
 		}
 	}()
-	m.State.running = p.Name
+	m.State.running = *p
 	if m.Before != nil {
 		m.Before(p, m.State.Module)
 	}

@@ -34,27 +34,46 @@ func TestTooBigSaysWhatTheLastPlanLacked(t *testing.T) {
 	}
 }
 
-// TestTooBigIsTriedWithoutOptimization: when no plan is left, optional passes are left out, and a warning says why.
+// TestTooBigIsTriedWithoutOptimization: when no plan of an entry is left, optional passes leave it as it is, but not the others, and a warning says why.
 func TestTooBigIsTriedWithoutOptimization(t *testing.T) {
-	s := passtest.Parse(t, "tileaa.module @kernels {\nentry @k() {\n  return\n}\n}\n")
+	s := passtest.Parse(t, "tileaa.module @kernels {\nentry @k() {\n  return\n}\nentry @other() {\n  return\n}\n}\n")
 	s.Opt = 3
 	var ran []string
-	plan := &pass.Pass{Name: "plan", Run: func(s *pass.State) error { ran = append(ran, "plan"); return nil }}
-	early := &pass.Pass{Name: "early", Optional: true, Run: func(s *pass.State) error { ran = append(ran, "early"); return nil }}
+	step := func(name string) func(*pass.State) error {
+		return func(s *pass.State) error {
+			for _, entry := range s.Entries() {
+				if !s.Optimizes(entry) {
+					name += "-O0"
+				}
+				ran = append(ran, name+"("+pass.SymbolName(entry)+")")
+				name = strings.TrimSuffix(name, "-O0")
+			}
+			return nil
+		}
+	}
+	plan := &pass.Pass{Name: "plan", Run: step("plan")}
+	early := &pass.Pass{Name: "early", Optional: true, Run: step("early")}
 	copies := &pass.Pass{Name: "copies", Optional: true, Run: func(s *pass.State) error {
-		ran = append(ran, "copies")
-		return &pass.ErrPlan{Entry: "k", Reason: "copies need 9 bytes"}
+		if roots := s.Roots(); s.Entries()[0] == s.Module.Body().First() {
+			if len(roots) != 1 || roots[0] != s.Module {
+				t.Errorf("the roots are %v, not the module", roots)
+			}
+			return &pass.ErrPlan{Entry: "k", Reason: "copies need 9 bytes"}
+		} else if len(roots) != 1 || pass.SymbolName(roots[0]) != "other" {
+			t.Errorf("the roots are %v, not the other entry", roots)
+		}
+		return step("copies")(s)
 	}}
-	realise := &pass.Pass{Name: "realise", Run: func(s *pass.State) error { ran = append(ran, "realise"); return nil }}
+	realise := &pass.Pass{Name: "realise", Run: step("realise")}
 	m := &pass.Manager{State: s}
 	if err := m.Run([]*pass.Pass{early, plan, copies, realise}, "plan"); err != nil {
 		t.Fatalf("the run ends with %v", err)
 	}
-	want := "early" + strings.Repeat(" plan copies", pass.MaxPlans) + " plan realise"
+	want := "early(k) early(other)" + strings.Repeat(" plan(k) plan(other)", pass.MaxPlans) + " plan-O0(k) plan(other) copies(other) realise-O0(k) realise(other)"
 	if got := strings.Join(ran, " "); got != want {
 		t.Errorf("%s ran, not %s", got, want)
 	}
-	if text := s.Ctx.Diags.String(); !strings.Contains(text, "warning: compiled without optimization, with which the tiles are too big: copies need 9 bytes") {
+	if text := s.Ctx.Diags.String(); strings.Count(text, "warning: compiled without optimization, with which the tiles are too big: copies need 9 bytes") != 1 {
 		t.Errorf("diagnostics are %q", text)
 	}
 }

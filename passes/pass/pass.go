@@ -91,16 +91,30 @@ type State struct {
 	Plans map[string][]Candidate
 	Notes []Note
 
-	running string            // name of the running pass
-	options map[string]string // of the running pass, when some are set
+	running     Pass              // the running pass
+	options     map[string]string // of the running pass, when some are set
+	unoptimized map[string]bool   // entries that optional passes leave as they are: no plan was left with them
 }
 
-// Entries are the kernels of the module in order.
+// Optimizes reports whether the entry around an op is optimized.
+func (s *State) Optimizes(op *ir.Op) bool {
+	return s.Opt > 0 && (len(s.unoptimized) == 0 || !s.unoptimized[SymbolName(tileaa.EntryOf(op))])
+}
+
+// Roots are the ops below which a pass finds all that it may change: the module, or the Entries of an optional pass, if there are others.
+func (s *State) Roots() []*ir.Op {
+	if len(s.unoptimized) == 0 || !s.running.Optional {
+		return []*ir.Op{s.Module}
+	}
+	return s.Entries()
+}
+
+// Entries are the kernels of the module in order; for an optional pass those that are optimized.
 func (s *State) Entries() []*ir.Op {
 	var es []*ir.Op
 	if b := s.Module.Body(); b != nil {
 		for op := b.First(); op != nil; op = op.Next() {
-			if c := op.Code(); c == tileaa.OpEntry || c == cudatile.OpEntry {
+			if c := op.Code(); (c == tileaa.OpEntry || c == cudatile.OpEntry) && !(s.unoptimized[SymbolName(op)] && s.running.Optional) {
 				es = append(es, op)
 			}
 		}
@@ -113,6 +127,13 @@ func (s *State) Step() { s.Ctx.Step() }
 
 // Walk is ir.Walk that counts a step for every operation.
 func (s *State) Walk(op *ir.Op, order ir.WalkOrder, visit func(*ir.Op)) { s.Ctx.Walk(op, order, visit) }
+
+// WalkRoots walks all Roots.
+func (s *State) WalkRoots(order ir.WalkOrder, visit func(*ir.Op)) {
+	for _, root := range s.Roots() {
+		s.Walk(root, order, visit)
+	}
+}
 
 // Candidate is a plan of an entry with its estimated cost, in quarter cycles of a multiprocessor. Plan is nil where no plan of that
 // name is feasible, and Failed says why. Failed of a plan is why it could not be realised, "" when it was taken or never tried.
@@ -181,12 +202,12 @@ type Note struct {
 
 // Remark reports a missed optimization.
 func (s *State) Remark(loc ir.Location, format string, args ...any) {
-	s.Notes = append(s.Notes, Note{Pass: s.running, Loc: loc, Text: fmt.Sprintf(format, args...)})
+	s.Notes = append(s.Notes, Note{Pass: s.running.Name, Loc: loc, Text: fmt.Sprintf(format, args...)})
 }
 
 // Passed reports an optimization that was made.
 func (s *State) Passed(loc ir.Location, format string, args ...any) {
-	s.Notes = append(s.Notes, Note{Pass: s.running, Loc: loc, Text: fmt.Sprintf(format, args...), Passed: true})
+	s.Notes = append(s.Notes, Note{Pass: s.running.Name, Loc: loc, Text: fmt.Sprintf(format, args...), Passed: true})
 }
 
 // ErrInvalid is returned by a pass that has reported errors in the user's program through the context's diagnostics.

@@ -35,7 +35,7 @@ func Kernel(s *pass.State) error {
 		viable := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return c.plan == nil })
 		rejected := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return c.plan != nil })
 		viable = viable[:min(len(viable), pass.MaxPlans)]
-		if s.Opt == 0 {
+		if !s.Optimizes(entry) {
 			slices.Reverse(viable)
 		}
 		s.Listed(name, choices(viable), choices(rejected))
@@ -462,7 +462,7 @@ func computesBetween(s *pass.State, loop *ir.Op) (between bool) {
 func producerWarps(costs *pricing, warps int) int {
 	s := costs.s
 	room := s.Target.ThreadsPerBlock/layout.WarpSize - warps
-	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() || s.Opt == 0 || room <= 0 {
+	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() || !s.Optimizes(costs.entry) || room <= 0 {
 		return 0
 	}
 	if slices.ContainsFunc(costs.loopCosts(warps), func(l loopCost) bool {

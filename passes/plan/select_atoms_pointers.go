@@ -108,7 +108,7 @@ func leftOf(s *pass.State, op tileaa.PtrAccess, ends []facts.MaskEnd, vec int64)
 // copiesToShared reports whether select-copies will make asynchronous copies of so many bytes of a load that brings an operand of a product:
 // what is not read is zero or nothing in particular.
 func copiesToShared(s *pass.State, known *facts.Facts, op *ir.Op, bytes int64) bool {
-	if s.Opt == 0 || !kernel.CanCopyAsync(known, op) {
+	if !s.Optimizes(op) || !kernel.CanCopyAsync(known, op) {
 		return false
 	}
 	if block, ok := tileaa.BlockOf(op); ok {

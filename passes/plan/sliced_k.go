@@ -23,7 +23,7 @@ const assumedDepth = 4096
 func slicedK(whole *pricing, warps []int, hinted int, viable, rejected []candidate) (o, no []candidate) {
 	s := whole.s
 	asked, numbers := s.AsksForSlices(), s.Slices()
-	if len(viable) == 0 || s.Opt == 0 || len(numbers) == 0 || !asked && !whole.gainsBySlices(viable[0].plan.Warps) {
+	if len(viable) == 0 || !s.Optimizes(whole.entry) || len(numbers) == 0 || !asked && !whole.gainsBySlices(viable[0].plan.Warps) {
 		return viable, rejected
 	}
 	if hinted > 0 {

@@ -30,9 +30,13 @@ func PlaceBuffers(s *pass.State, list []*LiveInterval) (total int, err error) {
 		total = max(total, iv.offset+iv.Size)
 	}
 	if limit := s.Target.SharedOptIn; total > limit {
+		whose := "on " + s.Target.Name
+		if limit == s.MaxShared {
+			whose = "by the limit that was asked for"
+		}
 		return 0, &shortage{order[0].Op, fmt.Sprintf(
-			"the kernel needs %d bytes of shared memory, a thread block has at most %d on %s; the most, %d bytes, are for the %s of this operation: smaller tiles or, for a product, a smaller depth help",
-			total, limit, s.Target.Name, order[0].Size, contentsOf(order[0].Op))}
+			"the kernel needs %d bytes of shared memory, a thread block has at most %d %s; the most, %d bytes, are for the %s of this operation: smaller tiles or, for a product, a smaller depth help",
+			total, limit, whose, order[0].Size, contentsOf(order[0].Op))}
 	}
 	return total, nil
 }

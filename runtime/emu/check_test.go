@@ -234,6 +234,28 @@ func TestFencesOrderAMessage(t *testing.T) {
 	}
 }
 
+// TestMisalignedAccessesRace: where alignment is not checked, an access may lie in two pages of shadow memory, and races in either.
+func TestMisalignedAccessesRace(t *testing.T) {
+	text := func(sync string) string {
+		return kernel(`
+	.shared .align 16 .b8 more[2048];
+	mov.u32 %r3, more;
+	setp.eq.u32 %p1, %r0, 0;
+	setp.eq.u32 %p2, %r0, 32;
+	@%p1 st.shared.u32 [%r3+1022], %r0;
+	` + sync + `
+	@%p2 atom.shared.add.u32 %r4, [%r3+1021], 1;
+	`)
+	}
+	o := Options{Checks: Checks{NoAlignment: true, NoUndefined: true}}
+	if r := report(t, text(""), o); r == nil || r.Kind != Race {
+		t.Errorf("got %v, want a race", r)
+	}
+	if r := report(t, text("bar.sync 0;"), o); r != nil {
+		t.Errorf("with a barrier: %v", r)
+	}
+}
+
 func TestReportNamesItsPlace(t *testing.T) {
 	r := report(t, kernel("ld.global.u32 %r1, [%rd1+128];"), Options{})
 	if r == nil || r.Line != 11 || r.Warp != 1 || r.Lane != 0 || r.Instr != "ld.global.u32 %r1, [%rd1+128]" || r.Addr == 0 {

@@ -83,7 +83,10 @@ func newRecord(r accessStamp, p place) accessRecord {
 	return accessRecord{r, int32(p & (1<<pcBits - 1)), uint32(2<<(p>>pcBits)-1) << r.lane()}
 }
 
-// cells gives the cells of n bytes at off, an aligned access of 1 to 32 bytes.
+// pageLeft is how many bytes there are from off to the end of its page.
+func (s *shadow) pageLeft(off int) int { return 1<<pageBits - (off+s.bias)&(1<<pageBits-1) }
+
+// cells gives the cells of n bytes at off, 1 to 32 that lie in one page.
 func (s *shadow) cells(off, n, size int) []shadowCell {
 	off, size = off+s.bias, size+s.bias
 	if k := off >> pageBits; k < len(s.pages) {
@@ -178,6 +181,10 @@ func (w *warp) recordRead(r *region, off, n, lane int, s strength) {
 	if w.launch.opt.Checks.NoRaces || r.readonly {
 		return
 	}
+	if first := r.shadow.pageLeft(off); first < n { // it need not be aligned
+		w.recordRead(r, off, first, lane, s)
+		off, n = off+first, n-first
+	}
 	me := w.stamp(lane, s)
 	cells := r.shadow.cells(off, n, len(r.data))
 	for i := range cells {
@@ -202,6 +209,10 @@ func (w *warp) recordRead(r *region, off, n, lane int, s strength) {
 func (w *warp) checkNonCoherent(r *region, off, n, lane int) {
 	if w.launch.opt.Checks.NoRaces || r.readonly {
 		return
+	}
+	if first := r.shadow.pageLeft(off); first < n { // it need not be aligned
+		w.checkNonCoherent(r, off, first, lane)
+		off, n = off+first, n-first
 	}
 	for _, c := range r.shadow.cells(off, n, len(r.data)) {
 		var one [1]accessRecord
@@ -354,6 +365,10 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 	k := Race
 	if same {
 		k = SameValueRace
+	}
+	if first := r.shadow.pageLeft(off); first < n { // it need not be aligned
+		w.recordWrite(r, off, first, lane, s, same)
+		off, n = off+first, n-first
 	}
 	me := w.stamp(lane, s)
 	cells := r.shadow.cells(off, n, len(r.data))

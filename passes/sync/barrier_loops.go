@@ -91,6 +91,11 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 		after = append(after, c)
 		need(w.require(c, e.op, p))
 	}
+	if needed.participants == everybody {
+		for i, e := range sum.exposed.tokens {
+			need(w.copiesBefore(after[i], e.op, p))
+		}
+	}
 	w.synchronize(op, p, needed)
 	if !w.dry {
 		outer := w.level
@@ -112,6 +117,9 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	if !sum.transparent { // before the results: what their tokens cover may come after that barrier
 		p.syncAll(w.tick())
 		p.inFlight = nil
+		if sum.end != nil {
+			p.inFlight = slices.Clone(sum.end.inFlight)
+		}
 		for _, copy := range sum.waited {
 			w.copyDone[copy] = p.synced
 		}

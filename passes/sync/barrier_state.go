@@ -2,6 +2,7 @@ package sync
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"tileiras/codegen/cost"
@@ -138,7 +139,7 @@ func (p *pending) note(k kernel.AccessKinds, now int) {
 	}
 }
 
-// requireAll is who must meet before an access of kinds k that comes after everything.
+// requireAll is who must meet before an access of kinds k that comes after everything. Each thread waits for the copies that it has begun.
 func (p *pending) requireAll(k kernel.AccessKinds) (d requirement) {
 	for i, at := range p.last {
 		if at > 0 && at >= p.synced && k != 0 && kernel.Conflicting(k, 1<<i) {
@@ -149,6 +150,7 @@ func (p *pending) requireAll(k kernel.AccessKinds) (d requirement) {
 		for _, f := range p.inFlight {
 			if f.engine == copies {
 				d.wait[copies] = d.wait[copies].and(min(waitFor(f), forAll))
+				d.participants = everybody
 			}
 		}
 	}
@@ -233,6 +235,9 @@ func (p *pending) join(q *pending) {
 	}
 	p.synced = min(p.synced, q.synced)
 }
+
+// hasRead reports whether a weak read is pending.
+func (p *pending) hasRead() bool { return p.pendingAt(bits.TrailingZeros(uint(kernel.WeakRead))) > 0 }
 
 // pendingAt is when an access of kind i happened that is pending, or 0.
 func (p *pending) pendingAt(i int) int {

@@ -259,12 +259,13 @@ func (w *inserter) resolve(c coverage, p *pending) coverage {
 	return out
 }
 
-// retire notes which copies a wait for all groups but the newest n ends. Until then a barrier does not end them.
+// retire notes which copies a wait for all groups but the newest n ends: they have read now. Until then a barrier does not end them.
 func (w *inserter) retire(p *pending, n int) {
 	now := w.tick()
 	for _, f := range p.inFlight {
-		if f.engine == copies && f.op != nil && f.age > n {
+		if f.engine == copies && f.age > n {
 			w.copyDone[f.op] = now
+			p.note(kernel.WeakRead, now)
 		}
 	}
 	p.wait(copies, n)
@@ -276,7 +277,12 @@ func (w *inserter) coverageOf(v *ir.Value, p *pending) coverage {
 		return coverage{}
 	}
 	if t, ok := w.tokens[v]; ok && t.level == w.level {
-		return t.afterBarrier(p.synced, func(op *ir.Op) int { return w.completedAt(op, p) })
+		c := t.afterBarrier(p.synced, func(op *ir.Op) int { return w.completedAt(op, p) })
+		dropped := func(e covered) bool { return e.outer != nil && e.when < p.synced }
+		if t.all > 0 && t.all < p.synced || slices.ContainsFunc(t.list, dropped) { // a barrier ends all that these cover but copies
+			c = c.union(w.copiesOf(v, p), w.clock)
+		}
+		return c
 	}
 	if !w.open(p) {
 		return w.copiesOf(v, p)
@@ -289,7 +295,7 @@ func (w *inserter) completedAt(op *ir.Op, p *pending) int {
 	if p.waitFor(op) != noWait {
 		return w.clock
 	}
-	return w.copyDone[op]
+	return max(w.copyDone[op], w.copyDone[nil])
 }
 
 // copiesOf is the copies that a token of outside covers and that were in flight after the last barrier, which ends nothing else.
@@ -303,14 +309,14 @@ func (w *inserter) copiesOf(v *ir.Value, p *pending) (c coverage) {
 		}
 		seen[v] = true
 		t := w.tokens[v]
-		if t.all > 0 && len(p.inFlight) > 0 {
+		if t.all > 0 && (len(p.inFlight) > 0 || p.hasRead()) {
 			c.all = w.clock
 		}
 		for _, e := range t.list {
 			if e.outer != nil {
 				visit(e.outer)
 			} else if e.op.Code() == tileaa.OpAsyncCopy && w.completedAt(e.op, p) >= p.synced {
-				c = c.union(coverage{list: []covered{{op: e.op, when: w.clock}}}, w.clock)
+				c = c.union(coverage{list: []covered{{op: e.op, carried: e.carried, when: w.clock}}}, w.clock)
 			}
 		}
 	}
@@ -338,6 +344,9 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 	}
 	if op.Code() == tileaa.OpAsyncCopy && needed.wait[products] != noWait {
 		needed.participants = everybody // who meet here for what other copies have brought, and not when these have begun
+	}
+	if needed.participants == everybody {
+		needed = needed.and(w.copiesBefore(order.after, op, p))
 	}
 	w.synchronize(op, p, needed)
 	if w.open(p) {
@@ -373,6 +382,16 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		w.b.After(op)
 		w.barrier(op.Loc(), everybody)
 	}
+}
+
+// copiesBefore is the waits for copies in flight that tokens of outside cover, for an op that is not exposed, as a barrier stands in front of it.
+func (w *inserter) copiesBefore(c coverage, op *ir.Op, p *pending) (d requirement) {
+	for _, e := range c.list {
+		if e.outer != nil {
+			d = d.and(w.require(w.copiesOf(e.outer, p), op, p))
+		}
+	}
+	return d
 }
 
 // add notes that an op touches a span: at once, or until it is waited for.

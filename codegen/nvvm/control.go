@@ -261,7 +261,7 @@ func (c *countedLoop) land(vals []*tile) []*tile {
 		if vals[i] == nil {
 			d, _ := tileaa.InTensorMemory(loopOf(c.loop.Op).Carried()[i])
 			if n == 0 && !planted.On("sum-unwaited") {
-				c.tensorOf(d.Op).waitAllBut(c.fn, 0)
+				c.tensorOf(d.Op).waitAllBut(c.fn, c.loop.Op, 0)
 			}
 			vals[i] = c.tensorProductOf(d).sum(c.inits[i])
 			continue

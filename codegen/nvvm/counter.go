@@ -59,9 +59,6 @@ func (f *fn) recount(op *ir.Op, tiles []*tile) {
 		if n > 0 && c.around[op] {
 			n--
 			c.begun = f.reg(tiles[n], 0)
-			if f.tensor != nil && c == f.tensor.counter {
-				f.tensor.newestBlock = nil
-			}
 		}
 	}
 }

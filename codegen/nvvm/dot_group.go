@@ -194,7 +194,7 @@ func dotWait(f *fn, op *ir.Op) {
 		pending++
 	}
 	if f.tensor != nil {
-		f.tensor.waitAllBut(f, pending)
+		f.tensor.waitAllBut(f, op, pending)
 		return
 	}
 	if land := op.Next(); pending == 0 && land.Code() == tileaa.OpDotLand {

@@ -157,7 +157,8 @@ func consumerRelease(f *fn, op *ir.Op) {
 			return
 		}
 		arrives = f.and(arrives, f.xor(f.inFirstWarp(), con(kI1, 1)))
-	} else if !planted.On("release-unsynced") {
+	}
+	if !planted.On("release-unsynced") {
 		f.op("bar.warp.sync", con(kI32, fullMask))
 	}
 	f.op("mbarrier.arrive", arrives, base, offset)

@@ -30,13 +30,11 @@ func init() {
 
 // tensorMemory is a kernel's part of tensor memory.
 type tensorMemory struct {
-	*counter          // of products
-	offset      int64 // of its words in shared memory
-	columns     int64
-	base        reg       // address of the first column
-	inFlight    int       // at most so many products have not been waited for
-	newest      int64     // in newestBlock: exactly the newest so many products have not been waited for
-	newestBlock *ir.Block // the block in which newest is known
+	*counter       // of products
+	offset   int64 // of its words in shared memory
+	columns  int64
+	base     reg            // address of the first column
+	pending  map[*ir.Op]int // at each wait, at most so many products have not been waited for
 }
 
 // tensorOf is the tensor memory of an op.
@@ -49,7 +47,11 @@ func (f *fn) tensorOf(op *ir.Op) *tensorMemory {
 	if f.tensor == nil {
 		offset, _ := alloc.Offset()
 		c := f.counting(productsOf(v), offset+tileaa.ProductMbarrier(0), tileaa.ProductMbarriers)
-		f.tensor = &tensorMemory{counter: c, offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, inFlight: maxInFlight(v)}
+		pending := tileaa.PendingProducts(tileaa.EntryOf(op))
+		if pending.Most > tileaa.ProductMbarriers || len(pending.Growing) > 0 {
+			f.bug("%d products of the tensor unit have not been waited for, and %d loops begin ever more", pending.Most, len(pending.Growing))
+		}
+		f.tensor = &tensorMemory{counter: c, offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, pending: pending.Before}
 	}
 	return f.tensor
 }
@@ -62,21 +64,6 @@ func productsOf(memory *ir.Value) (list []*ir.Op) {
 		}
 	}
 	return list
-}
-
-// maxInFlight is the most products in a block of which some stay in flight beyond it.
-func maxInFlight(memory *ir.Value) int {
-	most, all, flies := 1, map[*ir.Block]int{}, map[*ir.Block]bool{}
-	for _, u := range memory.Uses() {
-		if d, ok := ir.As[tileaa.Dot](u.Owner()); ok {
-			b := d.Op.Block()
-			all[b]++
-			if flies[b] = flies[b] || d.InFlight(); flies[b] {
-				most = max(most, all[b])
-			}
-		}
-	}
-	return min(most, tileaa.ProductMbarriers)
 }
 
 // byFirstWarp runs make in the first warp of the role.
@@ -154,28 +141,21 @@ func tensorRelease(f *fn, op *ir.Op) {
 	f.byFirstWarp(func() { f.op("tcgen05.dealloc.cta_group::1.b32", m.base, i32(m.columns)) })
 }
 
-// waitAllBut waits for all products but the newest pending ones, each at its own mbarrier, because mbarriers may complete in any order.
-// Those that the same block has waited for are complete. A phase before the first counts as complete. Those whose mbarrier has gone over to a newer one
-// are complete too: no more are in flight than there are mbarriers.
-func (m *tensorMemory) waitAllBut(f *fn, pending int64) {
-	oldest := min(pending+int64(m.inFlight), tileaa.ProductMbarriers)
-	if b := f.current.Block(); m.newestBlock == b {
-		oldest = min(oldest, m.newest)
-	} else {
-		m.newestBlock, m.newest = b, oldest
+// waitAllBut waits, at an op, for all products but the newest pending ones, each at its own mbarrier, because mbarriers may complete in any order. What a
+// wait before has waited for is complete.
+func (m *tensorMemory) waitAllBut(f *fn, op *ir.Op, pending int64) {
+	oldest := int64(m.pending[op])
+	if planted.On("product-forgotten") && oldest > pending+1 {
+		oldest--
 	}
 	for n := pending; n < oldest; n++ {
 		base, offset, parity := m.mbarrierOf(f, f.sub(m.begun, i32(1+n)))
 		f.await(base, offset, parity)
 	}
-	m.newest = min(m.newest, pending)
 }
 
 // began counts a product.
-func (m *tensorMemory) began(f *fn) {
-	m.begun = f.add(m.begun, i32(1))
-	m.newest++
-}
+func (m *tensorMemory) began(f *fn) { m.begun = f.add(m.begun, i32(1)) }
 
 // tensorProduct is a product of the tensor unit.
 type tensorProduct struct {
@@ -200,7 +180,7 @@ func (f *fn) tensorProduct(d tileaa.Dot) *tile {
 	if d.InFlight() {
 		return nil // until its loop lands it
 	}
-	p.memory.waitAllBut(f, 0)
+	p.memory.waitAllBut(f, d.Op, 0)
 	first := d // of those that have begun
 	for prev, ok := begunBefore(first); ok; prev, ok = begunBefore(first) {
 		first = prev
@@ -280,14 +260,9 @@ func (m *tensorMemory) commitNext(f *fn) {
 	f.arriveAfterProducts(base, offset)
 }
 
-// arrive counts an op that is no product as one that completes with those before it. A wait for a later one may be the first in which
-// threads see this phase: they wait for it here, so that none takes its parity for that of the product which uses the mbarrier next.
+// arrive counts an op that is no product as one that completes with those before it.
 func (m *tensorMemory) arrive(f *fn) {
 	f.byOneThread(func() { m.commitNext(f) })
-	if !planted.On("sums-unawaited") {
-		base, offset, parity := m.mbarrierOf(f, m.begun)
-		f.await(base, offset, parity)
-	}
 	m.began(f)
 }
 

@@ -12,13 +12,15 @@ func TakesMaps(commit *ir.Op) bool {
 	return false
 }
 
-// Groups bounds the number of pending groups of asynchronous copies of an entry, outside of its roles: committed and not waited for.
+// Groups bounds the number of pending groups of asynchronous work of an entry: begun and not waited for.
 type Groups struct {
 	Before  map[*ir.Op]int // the most before each wait
 	Most    int            // the most anywhere
 	Growing []Growing      // loops without a bound, outermost last; the numbers above count one iteration of them
 
-	left map[*ir.Op]int // for each loop, the most at a continue or break
+	events func(*ir.Op) groupEvents
+	roles  bool           // in them, too
+	left   map[*ir.Op]int // for each loop, the most at a continue or break
 }
 
 // Growing is a loop of which every iteration may leave more groups pending than it found. Pending is their number before the first iteration.
@@ -27,9 +29,48 @@ type Growing struct {
 	Pending int
 }
 
-// PendingGroups is a dataflow analysis of the pending groups of an entry.
+// groupEvents is what an op does: it begins so many groups, and then, a loop when it is over, waits for all but the newest pending ones.
+type groupEvents struct {
+	begins, pending int
+	waits           bool
+}
+
+// PendingGroups is a dataflow analysis of the pending groups of copies of an entry, outside of its roles.
 func PendingGroups(entry *ir.Op) *Groups {
-	g := &Groups{Before: map[*ir.Op]int{}, left: map[*ir.Op]int{}}
+	return pendingGroups(entry, false, func(op *ir.Op) groupEvents {
+		switch op.Code() {
+		case OpAsyncCommit:
+			return groupEvents{begins: 1}
+		case OpAsyncWait:
+			return groupEvents{waits: true, pending: int(ir.Cast[AsyncWait](op).Pending())}
+		case OpMapsRelease:
+			return groupEvents{waits: true}
+		}
+		return groupEvents{}
+	})
+}
+
+// PendingProducts is the same of products of the tensor unit, each a group, and of what counts as one, in whatever role.
+func PendingProducts(entry *ir.Op) *Groups {
+	return pendingGroups(entry, true, func(op *ir.Op) groupEvents {
+		switch op.Code() {
+		case OpDotWait:
+			return groupEvents{waits: true, pending: int(ir.Cast[DotWait](op).Pending())}
+		case OpFor:
+			return groupEvents{waits: len(ir.Cast[For](op).Lands()) > 0}
+		case OpSumsStore:
+			return groupEvents{begins: CountsAs(ir.Cast[SumsStore](op))}
+		}
+		d, ok := OnTensorUnit(op)
+		if !ok {
+			return groupEvents{}
+		}
+		return groupEvents{begins: 1, waits: !d.InFlight()}
+	})
+}
+
+func pendingGroups(entry *ir.Op, roles bool, events func(*ir.Op) groupEvents) *Groups {
+	g := &Groups{Before: map[*ir.Op]int{}, events: events, roles: roles, left: map[*ir.Op]int{}}
 	g.block(entry.Body(), 0)
 	return g
 }
@@ -44,22 +85,24 @@ func (g *Groups) block(b *ir.Block, n int) int {
 }
 
 func (g *Groups) op(op *ir.Op, n int) int {
-	wait := func(pending int) int {
+	e := g.events(op)
+	n = g.inside(op, n) + e.begins
+	g.Most = max(g.Most, n)
+	if e.waits {
 		g.Before[op] = max(g.Before[op], n)
-		return min(n, pending)
+		n = min(n, e.pending)
 	}
-	switch op.Code() {
-	case OpAsyncCommit:
-		return n + 1
-	case OpAsyncWait:
-		return wait(int(ir.Cast[AsyncWait](op).Pending()))
-	case OpMapsRelease:
-		return wait(0)
-	case OpContinue, OpBreak:
+	return n
+}
+
+// inside is the number after the regions of an op.
+func (g *Groups) inside(op *ir.Op, n int) int {
+	switch c := op.Code(); {
+	case c == OpContinue || c == OpBreak:
 		loop := ir.Target(op)
 		g.left[loop] = max(g.left[loop], n)
 		return n
-	case OpIf:
+	case c == OpIf || g.roles && (c == OpRoles || c == OpRole): // one way or another
 		out := n
 		for b := range op.Blocks() {
 			out = max(out, g.block(b, n))

@@ -129,7 +129,7 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 		p.addLoop(sum.end, w.tick())
 	}
 	if f, ok := ir.As[tileaa.For](op); ok && len(f.Lands()) > 0 {
-		p.wait(products, 0)
+		w.waitProducts(p, 0)
 		w.readTensorSums(f, p)
 	}
 }

@@ -207,9 +207,6 @@ func (p *pending) commit(e engine) {
 // wait turns work of an engine, all but the newest n groups, into accesses that have happened. What the tensor unit alone has read is
 // complete for all threads.
 func (p *pending) wait(e engine, n int) {
-	for i := range p.shared {
-		p.shared[i].unit = p.shared[i].unit && e != products // a thread may still wait at the mbarrier of a product to come
-	}
 	p.inFlight = slices.DeleteFunc(p.inFlight, func(f flight) bool {
 		over := f.engine == e && f.age > n
 		if over && (f.op == nil || !tileaa.ReadByUnit(f.op)) {

@@ -53,13 +53,18 @@ type inserter struct {
 	tokens    map[*ir.Value]tokenOf
 	summaries map[*ir.Op]*summary
 	copyDone  map[*ir.Op]int // when copies were waited for
+	tensor    span           // what a wait for products of the tensor unit reads, if there is tensor memory
 	proofs    *proofs
 }
 
 // newInserter is for an entry or a role, whose warps have accesses and barriers of their own.
 func newInserter(s *pass.State, known *facts.Facts, op *ir.Op) *inserter {
-	return &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.RunningWarps(op), tokens: map[*ir.Value]tokenOf{},
+	w := &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.RunningWarps(op), tokens: map[*ir.Value]tokenOf{},
 		summaries: map[*ir.Op]*summary{}, copyDone: map[*ir.Op]int{}, proofs: newProofs(s, known, op)}
+	for _, alloc := range ir.OpsOf[tileaa.AllocTensor](tileaa.EntryOf(op).Body()) {
+		w.tensor = bytesOf(alloc.Op, alloc.Result(), false)
+	}
+	return w
 }
 
 // walkBody walks the body of an entry or a role, before which nothing is pending.
@@ -115,7 +120,7 @@ func (w *inserter) visit(op *ir.Op, p *pending) {
 	case tileaa.OpAsyncWait:
 		w.retire(p, int(ir.Cast[tileaa.AsyncWait](op).Pending()))
 	case tileaa.OpDotWait:
-		p.wait(products, int(ir.Cast[tileaa.DotWait](op).Pending()))
+		w.waitProducts(p, int(ir.Cast[tileaa.DotWait](op).Pending()))
 	case tileaa.OpFor, tileaa.OpLoop:
 		w.visitLoop(op, p)
 	case tileaa.OpIf:
@@ -271,6 +276,15 @@ func (w *inserter) retire(p *pending, n int) {
 	p.wait(copies, n)
 }
 
+// waitProducts is a wait for all products but the newest n. On the tensor unit each thread looks at the mbarriers of tensor memory for itself: a later
+// product may arrive there again when all have looked.
+func (w *inserter) waitProducts(p *pending, n int) {
+	p.wait(products, n)
+	if w.tensor.buffer != nil {
+		addSpan(&p.shared, w.tensor)
+	}
+}
+
 // coverageOf is what a token covers that is still pending.
 func (w *inserter) coverageOf(v *ir.Value, p *pending) coverage {
 	if v == nil {
@@ -372,7 +386,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		p.add(op, r, product)
 	}
 	if tileaa.EndsProducts(op) {
-		p.wait(products, 0)
+		w.waitProducts(p, 0)
 	}
 	if kernel.HasOrder(op, def.Acquire) && !w.followed(op) {
 		if w.dry {
@@ -497,7 +511,7 @@ func (w *inserter) synchronize(op *ir.Op, p *pending, needed requirement) {
 		if !w.dry {
 			tileaa.NewDotWait(w.b, int64(groups))
 		}
-		p.wait(products, groups)
+		w.waitProducts(p, groups)
 	}
 	if wait := needed.wait[copies]; wait != noWait {
 		groups := int(wait) - 1

@@ -210,17 +210,21 @@ func note(name string, fields ...metadata.Field) *metadata.Attachment {
 	return &metadata.Attachment{Name: name, Node: &metadata.Tuple{MetadataID: -1, Fields: fields}}
 }
 
-// br and condBr end the current block. All our branches between ops are uniform over the tile block.
+// br and condBr end the current block. Branches between ops are uniform over the tile block, but where a region is of single elements.
 func (b *builder) br(to *block) *llvm.TermBr {
 	t := llvm.NewBr(to.Block)
-	t.Metadata = append(t.Metadata, note(ptxop.Uniform))
+	if !b.divergent {
+		t.Metadata = append(t.Metadata, note(ptxop.Uniform))
+	}
 	b.cur.Term = t
 	return t
 }
 
 func (b *builder) condBr(c reg, yes, no *block) *llvm.TermCondBr {
 	t := llvm.NewCondBr(b.value(c), yes.Block, no.Block)
-	t.Metadata = append(t.Metadata, note(ptxop.Uniform))
+	if !b.divergent {
+		t.Metadata = append(t.Metadata, note(ptxop.Uniform))
+	}
 	b.cur.Term = t
 	return t
 }

@@ -27,6 +27,8 @@ type builder struct {
 	blocks int // that became current so far
 	opened int // blocks made so far
 
+	divergent bool // lanes may go different ways between ops
+
 	values    []value.Value // of registers, by id
 	homes     []*block      // where they are made; parameters and constants have none
 	made      []reg         // what pure computations gave, one after the other

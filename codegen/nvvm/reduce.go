@@ -18,10 +18,45 @@ func init() {
 	})
 }
 
-// combine applies the region of a reduction to many pairs at once: what came before (the region's first argument of each pair) with
-// what comes next, each one tile per operand, with any number of registers. The region is elementwise scalar code, so its operations
-// lower as on tiles of that many registers.
+// combine applies the region of a reduction to many pairs: what came before (the region's first argument of each pair) with what comes next,
+// each one tile per operand, with any number of registers.
 func (f *fn) combine(op *ir.Op, before, next []*tile) []*tile {
+	if !branches(op.Body()) {
+		return f.combineAll(op, before, next)
+	}
+	uniform := f.divergent
+	f.divergent = true
+	n := next[0].len()
+	regs := make([][]reg, len(next))
+	for i := range n {
+		for k, t := range f.combineAll(op, f.nth(before, i), f.nth(next, i)) {
+			regs[k] = append(regs[k], f.reg(t, 0))
+		}
+	}
+	f.divergent = uniform
+	out := make([]*tile, len(next))
+	for k, t := range next {
+		out[k] = f.tileOf(t.elem, regs[k]...)
+	}
+	return out
+}
+
+// branches reports whether elements may go different ways through a region.
+func branches(region *ir.Block) bool {
+	return slices.ContainsFunc(region.Ops(), func(op *ir.Op) bool { return op.NumRegions() > 0 })
+}
+
+// nth is a register of each tile.
+func (f *fn) nth(tiles []*tile, i int) []*tile {
+	out := make([]*tile, len(tiles))
+	for k, t := range tiles {
+		out[k] = f.pick(t, []int{min(i, t.len()-1)})
+	}
+	return out
+}
+
+// combineAll combines all pairs at once: a region without branches is elementwise scalar code, so its operations lower as on tiles of that many registers.
+func (f *fn) combineAll(op *ir.Op, before, next []*tile) []*tile {
 	body := op.Body()
 	for i := range before {
 		f.tiles[body.Arg(2*i)], f.tiles[body.Arg(2*i+1)] = before[i], next[i]

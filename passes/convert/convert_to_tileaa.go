@@ -3,6 +3,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
@@ -41,6 +42,7 @@ type converter struct {
 	values  ir.Mapping
 	types   map[ir.Type]ir.Type
 	sources map[*ir.OpDef][]int // cache of conversion.sources
+	combine *ir.Op              // the reduce or scan whose region is converted: what is in it works on single elements
 	err     error               // the first thing that is not supported
 }
 
@@ -137,6 +139,8 @@ func (c *converter) op(op *ir.Op) {
 		c.unsupported(op, "")
 	case !row.multicast && onMulticast(op):
 		c.unsupported(op, "on multicast memory")
+	case c.combine != nil && !ofElements(op):
+		c.unsupported(op, "of tiles in the region of a %s", c.combine.Def.Name)
 	case row.convert != nil:
 		row.convert(c, op)
 	default:
@@ -182,10 +186,24 @@ func (c *converter) oneToOne(op *ir.Op, row conversion) *ir.Op {
 	s.Types = types
 	out := c.b.Create(s)
 	c.results(op, out)
+	if combines(op) {
+		c.combine = op
+		defer func() { c.combine = nil }()
+	}
 	for i, r := range op.Regions() {
 		c.region(op, r, out.Region(i))
 	}
 	return out
+}
+
+func combines(op *ir.Op) bool { return op.Code() == cudatile.OpReduce || op.Code() == cudatile.OpScan }
+
+// ofElements reports whether an op makes single elements of single elements.
+func ofElements(op *ir.Op) bool {
+	return !combines(op) && !slices.ContainsFunc(op.Results(), func(r *ir.Value) bool {
+		t, ok := r.Type().(*cudatile.TileType)
+		return ok && t.NumElements() > 1
+	})
 }
 
 // print gives each conversion of the format the length of what is passed.

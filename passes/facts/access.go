@@ -121,8 +121,12 @@ func (f *Facts) CoordinateBits(block tileaa.BlockTile, d int) int64 {
 		}
 		start = minWide(start, last)
 	}
+	reach := start // of differences between coordinates, in 31 bits; an offset may lie anywhere beyond the array
+	if b.offset {
+		reach = start.add(fromUint(cudatile.MaxTileElements))
+	}
 	switch largest := maxWide(start, fromUint(extent.UMax)); {
-	case largest.less(fromUint(1 << 31)):
+	case maxWide(largest, reach).less(fromUint(1 << 31)):
 		return 31
 	case largest.less(fromUint(1 << 32)):
 		return 32

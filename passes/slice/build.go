@@ -513,7 +513,11 @@ func (l *loopBuilder) block(op tileaa.BlockTile, dim int) *ir.Value {
 	} else {
 		length := shape[dim] / l.g.pieces
 		step := gcd(traversal[dim], length)
-		indices[dim] = l.times(l.wideIndex(op, dim), traversal[dim]/step)
+		index := l.wideIndex(op, dim)
+		if sparse {
+			index = l.atMostExtent(op, dim, index)
+		}
+		indices[dim] = l.times(index, traversal[dim]/step)
 		part := l.times(l.numberAs(tileaa.AsTile(indices[dim]).Elem), length/step)
 		indices[dim] = tileaa.NewAddi(l.b, indices[dim], part, tileaa.AddiOptions{}).Result()
 		traversal[dim] = step
@@ -537,6 +541,24 @@ func (l *loopBuilder) wideIndex(op tileaa.BlockTile, dim int) *ir.Value {
 		v = tileaa.NewAssume(l.b, v, &tileaa.BoundedAttr{Lower: &first, Upper: &last}).Result()
 	}
 	return v
+}
+
+// atMostExtent is an offset, or the extent of the array where that is less: nothing of the tile is inside then, either way, but pieces of a tile far
+// beyond the array would begin in it again, where the sum wraps.
+func (l *loopBuilder) atMostExtent(op tileaa.BlockTile, dim int, index *ir.Value) *ir.Value {
+	t := tileaa.AsTile(index)
+	bits := ir.BitWidth(t.Elem)
+	if l.c.known.CoordinateBits(op, dim) < int64(bits) {
+		return index
+	}
+	m := ir.Cast[tileaa.MakeMemref](op.Memref().DefiningOp())
+	extent, n := tileaa.SizeOf(m.Result().Type().(*tileaa.MemrefType).Shape, m.Shape(), int(op.DimMap()[dim]))
+	if extent == nil {
+		extent = tileaa.Const(l.b, t, n)
+	} else if extent = l.value(extent, whole); ir.BitWidth(tileaa.AsTile(extent).Elem) < bits {
+		extent = tileaa.NewExti(l.b, t, extent, def.Unsigned).Result()
+	}
+	return tileaa.NewMini(l.b, index, extent, def.Unsigned).Result()
 }
 
 func gcd(a, b int64) int64 {

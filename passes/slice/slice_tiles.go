@@ -377,7 +377,7 @@ func (c *slicer) needWhole(v *ir.Value, user *ir.Op) {
 	if op == nil || c.err != nil || c.kept[op] || c.output[op] != nil || tileaa.IsToken(v) {
 		return
 	}
-	if c.involvesBig(op) && !c.big(v) && (op.Traits().Has(ir.Pure) || loadsFreely(op)) {
+	if tileaa.AsTile(v) != nil && c.involvesBig(op) && !c.big(v) && (op.Traits().Has(ir.Pure) || loadsFreely(op)) {
 		if o := c.bestOutput(op, collect); o != nil {
 			c.add(o)
 			return

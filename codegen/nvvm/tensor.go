@@ -48,8 +48,8 @@ func (f *fn) tensorOf(op *ir.Op) *tensorMemory {
 		offset, _ := alloc.Offset()
 		c := f.counting(productsOf(v), offset+tileaa.ProductMbarrier(0), tileaa.ProductMbarriers)
 		pending := tileaa.PendingProducts(tileaa.EntryOf(op))
-		if pending.Most > tileaa.ProductMbarriers || len(pending.Growing) > 0 {
-			f.bug("%d products of the tensor unit have not been waited for, and %d loops begin ever more", pending.Most, len(pending.Growing))
+		if len(pending.Over) > 0 {
+			f.bug("more products of the tensor unit have not been waited for than there are mbarriers")
 		}
 		f.tensor = &tensorMemory{counter: c, offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, pending: pending.Before}
 	}

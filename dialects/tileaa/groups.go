@@ -1,6 +1,10 @@
 package tileaa
 
-import "tileiras/ir"
+import (
+	"slices"
+
+	"tileiras/ir"
+)
 
 // TakesMaps reports whether the group that a commit ends has a copy by a tensor map, which one thread issues for all: one since the previous commit of the block.
 func TakesMaps(commit *ir.Op) bool {
@@ -17,7 +21,9 @@ type Groups struct {
 	Before  map[*ir.Op]int // the most before each wait
 	Most    int            // the most anywhere
 	Growing []Growing      // loops without a bound, outermost last; the numbers above count one iteration of them
+	Over    []*ir.Op       // ops that begin more than the limit; the numbers above are as if a wait for all stood before them
 
+	limit  int // 0: none
 	events func(*ir.Op) groupEvents
 	roles  bool           // in them, too
 	left   map[*ir.Op]int // for each loop, the most at a continue or break
@@ -29,7 +35,7 @@ type Growing struct {
 	Pending int
 }
 
-// groupEvents is what an op does: it begins so many groups, and then, a loop when it is over, waits for all but the newest pending ones.
+// groupEvents is what an op does: it begins so many groups, and then, a loop when its last iteration is over, waits for all but the newest pending ones.
 type groupEvents struct {
 	begins, pending int
 	waits           bool
@@ -37,7 +43,7 @@ type groupEvents struct {
 
 // PendingGroups is a dataflow analysis of the pending groups of copies of an entry, outside of its roles.
 func PendingGroups(entry *ir.Op) *Groups {
-	return pendingGroups(entry, false, func(op *ir.Op) groupEvents {
+	return new(Groups).find(entry, func(op *ir.Op) groupEvents {
 		switch op.Code() {
 		case OpAsyncCommit:
 			return groupEvents{begins: 1}
@@ -50,9 +56,10 @@ func PendingGroups(entry *ir.Op) *Groups {
 	})
 }
 
-// PendingProducts is the same of products of the tensor unit, each a group, and of what counts as one, in whatever role.
+// PendingProducts is the same of products of the tensor unit, each a group, and of what counts as one, in whatever role. ProductMbarriers is the limit.
 func PendingProducts(entry *ir.Op) *Groups {
-	return pendingGroups(entry, true, func(op *ir.Op) groupEvents {
+	g := &Groups{roles: true, limit: ProductMbarriers}
+	return g.find(entry, func(op *ir.Op) groupEvents {
 		switch op.Code() {
 		case OpDotWait:
 			return groupEvents{waits: true, pending: int(ir.Cast[DotWait](op).Pending())}
@@ -69,8 +76,8 @@ func PendingProducts(entry *ir.Op) *Groups {
 	})
 }
 
-func pendingGroups(entry *ir.Op, roles bool, events func(*ir.Op) groupEvents) *Groups {
-	g := &Groups{Before: map[*ir.Op]int{}, events: events, roles: roles, left: map[*ir.Op]int{}}
+func (g *Groups) find(entry *ir.Op, events func(*ir.Op) groupEvents) *Groups {
+	g.Before, g.events, g.left = map[*ir.Op]int{}, events, map[*ir.Op]int{}
 	g.block(entry.Body(), 0)
 	return g
 }
@@ -85,14 +92,31 @@ func (g *Groups) block(b *ir.Block, n int) int {
 }
 
 func (g *Groups) op(op *ir.Op, n int) int {
-	e := g.events(op)
-	n = g.inside(op, n) + e.begins
-	g.Most = max(g.Most, n)
-	if e.waits {
-		g.Before[op] = max(g.Before[op], n)
-		n = min(n, e.pending)
+	e, before := g.events(op), n
+	n = g.inside(op, n)
+	if e.begins > 0 && g.over(op, n+e.begins) {
+		n = 0
 	}
-	return n
+	n += e.begins
+	g.Most = max(g.Most, n)
+	if !e.waits {
+		return n
+	}
+	g.Before[op] = max(g.Before[op], n)
+	if _, loop := ir.LoopOf(op); loop {
+		return max(before, e.pending) // it may have no iteration, and then does not wait
+	}
+	return min(n, e.pending)
+}
+
+// over notes the ops that begin more than the limit.
+func (g *Groups) over(op *ir.Op, n int) bool {
+	known := slices.Contains(g.Over, op)
+	if !known && g.limit > 0 && n > g.limit {
+		g.Over = append(g.Over, op)
+		return true
+	}
+	return known
 }
 
 // inside is the number after the regions of an op.
@@ -113,7 +137,7 @@ func (g *Groups) inside(op *ir.Op, n int) int {
 		return n
 	}
 	first := n
-	for range 2 { // the fixpoint: one round finds what an iteration leaves, the next whether that is stable
+	for range 2 + g.limit { // the fixpoint: one round finds what an iteration leaves, the next whether that is stable; a limit makes it so
 		out := max(n, g.block(op.Body(), n), g.left[op])
 		if out == n {
 			return n

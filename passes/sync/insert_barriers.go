@@ -36,6 +36,7 @@ func InsertBarriers(s *pass.State) error {
 	known := facts.New(s.Ctx, s.Module)
 	for _, entry := range s.Entries() {
 		readStoredFirst(s, entry)
+		boundProducts(s.Ctx, entry)
 		newInserter(s, known, entry).walkBody(entry)
 	}
 	return nil

@@ -28,7 +28,8 @@ import (
 //
 // Memory sees the same accesses in the same order, but for reads that pass copies: those meet in no byte, as no wait is between them. After
 // the last iteration there is one head too many: a wait for what is already under way, a barrier that all threads reach, reads of shared memory that
-// nobody uses, and copies whose guard is false. Nothing else may be in a head.
+// nobody uses, and copies whose guard is false. Nothing else may be in a head. Where threads meet further down in an iteration, what these reads read may be
+// stored to behind the loop without a barrier: they meet once more there.
 type rotation struct {
 	*sinker
 	block *llvm.Block
@@ -52,7 +53,7 @@ type rotation struct {
 // rotation finds out whether a block is a loop that can be rotated; nil if not.
 func (s *sinker) rotation(b *llvm.Block, order []int32) *rotation {
 	back, ok := b.Term.(*llvm.TermCondBr)
-	if !ok || back.TargetTrue != b {
+	if !ok || back.TargetTrue != b || loopsAlone(back.TargetFalse.(*llvm.Block)) {
 		return nil
 	}
 	r := &rotation{sinker: s, block: b, order: order}
@@ -67,6 +68,12 @@ func (s *sinker) rotation(b *llvm.Block, order []int32) *rotation {
 		return nil
 	}
 	return r
+}
+
+// loopsAlone reports whether a block is a loop of its own.
+func loopsAlone(b *llvm.Block) bool {
+	back, ok := b.Term.(*llvm.TermCondBr)
+	return ok && (back.TargetTrue == b || back.TargetFalse == b)
 }
 
 // isGate reports whether an instruction is a wait or a barrier that may run once more than there are iterations, because all threads of a
@@ -402,5 +409,29 @@ func (r *rotation) apply(f *fn) bool {
 	}
 	m.writePrologue()
 	m.writeBody()
+	if barrier := r.barrierBehindHead(); barrier != nil {
+		r.exits = append(r.exits, exitBarrier{r.block.Term.(*llvm.TermCondBr).TargetFalse.(*llvm.Block), f.clone(barrier)})
+	}
 	return true
+}
+
+// exitBarrier is a barrier to put at the beginning of the block behind a loop.
+type exitBarrier struct {
+	block   *llvm.Block
+	barrier llvm.Instruction
+}
+
+// barrierBehindHead is a barrier of the iteration that is not in its head, of the most threads that there is; or nil.
+func (r *rotation) barrierBehindHead() (barrier llvm.Instruction) {
+	for _, i := range r.order {
+		row := r.here[i].row
+		switch {
+		case row == nil || r.moved[i]:
+		case row.Name == "bar.sync" || row.Name == "bar.sync.count":
+			return r.inst(i)
+		case row.Name == "bar.warp.sync" && barrier == nil:
+			barrier = r.inst(i)
+		}
+	}
+	return barrier
 }

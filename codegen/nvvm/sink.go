@@ -47,6 +47,13 @@ func (f *fn) sinkToProducts() {
 		}
 		s.first = next
 	}
+	for _, x := range s.exits {
+		at := 0
+		for at < len(x.block.Insts) && isPhi(x.block.Insts[at]) {
+			at++
+		}
+		x.block.Insts = slices.Insert(x.block.Insts, at, x.barrier)
+	}
 }
 
 // newSinker numbers the instructions of a function.
@@ -176,6 +183,7 @@ type sinker struct {
 	all       []node
 	room      local.Slab[int32] // of operands
 	pipelines bool              // roles wait for each other
+	exits     []exitBarrier     // of rotated loops
 
 	// Of the block at hand, by number within it.
 	first    int32 // number of the first instruction

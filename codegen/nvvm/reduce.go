@@ -21,7 +21,7 @@ func init() {
 // combine applies the region of a reduction to many pairs: what came before (the region's first argument of each pair) with what comes next,
 // each one tile per operand, with any number of registers.
 func (f *fn) combine(op *ir.Op, before, next []*tile) []*tile {
-	if !branches(op.Body()) {
+	if !oneByOne(op.Body()) {
 		return f.combineAll(op, before, next)
 	}
 	uniform := f.divergent
@@ -34,6 +34,7 @@ func (f *fn) combine(op *ir.Op, before, next []*tile) []*tile {
 		}
 	}
 	f.divergent = uniform
+	f.op("bar.warp.sync", con(kI32, fullMask)) // lanes may leave a loop at different times
 	out := make([]*tile, len(next))
 	for k, t := range next {
 		out[k] = f.tileOf(t.elem, regs[k]...)
@@ -41,9 +42,10 @@ func (f *fn) combine(op *ir.Op, before, next []*tile) []*tile {
 	return out
 }
 
-// branches reports whether elements may go different ways through a region.
-func branches(region *ir.Block) bool {
-	return slices.ContainsFunc(region.Ops(), func(op *ir.Op) bool { return op.NumRegions() > 0 })
+// oneByOne reports whether a region must be lowered for each pair by itself: elements may go different ways through it, or it multiplies matrices of one
+// element.
+func oneByOne(region *ir.Block) bool {
+	return slices.ContainsFunc(region.Ops(), func(op *ir.Op) bool { return op.NumRegions() > 0 || tileaa.IsProduct(op) })
 }
 
 // nth is a register of each tile.
@@ -55,7 +57,7 @@ func (f *fn) nth(tiles []*tile, i int) []*tile {
 	return out
 }
 
-// combineAll combines all pairs at once: a region without branches is elementwise scalar code, so its operations lower as on tiles of that many registers.
+// combineAll combines all pairs at once: a region of elementwise operations lowers as on tiles of that many registers.
 func (f *fn) combineAll(op *ir.Op, before, next []*tile) []*tile {
 	body := op.Body()
 	for i := range before {

@@ -200,8 +200,8 @@ func combines(op *ir.Op) bool { return op.Code() == cudatile.OpReduce || op.Code
 
 // ofElements reports whether an op makes single elements of single elements.
 func ofElements(op *ir.Op) bool {
-	return !combines(op) && !slices.ContainsFunc(op.Results(), func(r *ir.Value) bool {
-		t, ok := r.Type().(*cudatile.TileType)
+	return !combines(op) && !slices.ContainsFunc(slices.Concat(op.Operands(), op.Results()), func(v *ir.Value) bool {
+		t, ok := v.Type().(*cudatile.TileType)
 		return ok && t.NumElements() > 1
 	})
 }

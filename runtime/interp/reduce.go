@@ -103,7 +103,7 @@ func combinerOf(c *compiler, op *ir.Op) (*combiner, error) {
 	}
 	out := &combiner{body: body, elementwise: true}
 	for _, o := range b.Ops() {
-		if !o.Traits().Has(ir.Elementwise) && !o.Traits().Has(ir.Terminator) && o.NumOperands() > 0 && !ir.Is[cudatile.Assume](o) {
+		if !o.Traits().Has(ir.Elementwise) && !o.Traits().Has(ir.Terminator) && (o.NumOperands() > 0 || o.NumRegions() > 0) && !ir.Is[cudatile.Assume](o) {
 			out.elementwise = false
 		}
 		for _, r := range o.Results() {

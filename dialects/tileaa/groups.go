@@ -27,6 +27,13 @@ type Groups struct {
 	events func(*ir.Op) groupEvents
 	roles  bool           // in them, too
 	left   map[*ir.Op]int // for each loop, the most at a continue or break
+	behind map[loopAt]int // what was found for loops: a nest is walked again for each number before it, not for each walk of what is around it
+}
+
+// loopAt is a loop with the number of pending groups before it.
+type loopAt struct {
+	loop *ir.Op
+	n    int
 }
 
 // Growing is a loop of which every iteration may leave more groups pending than it found. Pending is their number before the first iteration.
@@ -77,7 +84,7 @@ func PendingProducts(entry *ir.Op) *Groups {
 }
 
 func (g *Groups) find(entry *ir.Op, events func(*ir.Op) groupEvents) *Groups {
-	g.Before, g.events, g.left = map[*ir.Op]int{}, events, map[*ir.Op]int{}
+	g.Before, g.events, g.left, g.behind = map[*ir.Op]int{}, events, map[*ir.Op]int{}, map[loopAt]int{}
 	g.block(entry.Body(), 0)
 	return g
 }
@@ -109,6 +116,17 @@ func (g *Groups) op(op *ir.Op, n int) int {
 	return min(n, e.pending)
 }
 
+// grows notes a loop without a bound.
+func (g *Groups) grows(loop *ir.Op, pending int) {
+	for i, known := range g.Growing {
+		if known.Loop == loop {
+			g.Growing[i].Pending = max(known.Pending, pending)
+			return
+		}
+	}
+	g.Growing = append(g.Growing, Growing{loop, pending})
+}
+
 // over notes the ops that begin more than the limit.
 func (g *Groups) over(op *ir.Op, n int) bool {
 	known := slices.Contains(g.Over, op)
@@ -136,6 +154,17 @@ func (g *Groups) inside(op *ir.Op, n int) int {
 	if _, loop := ir.LoopOf(op); !loop {
 		return n
 	}
+	at := loopAt{op, n}
+	out, known := g.behind[at]
+	if !known {
+		out = g.loop(op, n)
+		g.behind[at] = out
+	}
+	return out
+}
+
+// loop is the number after a loop.
+func (g *Groups) loop(op *ir.Op, n int) int {
 	first := n
 	for range 2 + g.limit { // the fixpoint: one round finds what an iteration leaves, the next whether that is stable; a limit makes it so
 		out := max(n, g.block(op.Body(), n), g.left[op])
@@ -145,7 +174,7 @@ func (g *Groups) inside(op *ir.Op, n int) int {
 		n = out
 	}
 	if out := max(g.block(op.Body(), n), g.left[op]); out > n {
-		g.Growing = append(g.Growing, Growing{op, first})
+		g.grows(op, first)
 	}
 	return n
 }

@@ -182,14 +182,19 @@ func (s *groupSinker) move(groups []group) {
 	for k, g := range groups {
 		slices.Reverse(moved[k])
 		if k > 0 {
-			phis := 0
-			for phis < len(g.whole.Insts) && isPhi(g.whole.Insts[phis]) {
-				phis++
-			}
-			moved[k] = slices.Insert(g.whole.Insts, phis, moved[k]...)
+			moved[k] = insertBehindPhis(g.whole.Insts, moved[k]...)
 		}
 		g.whole.Insts = moved[k]
 	}
+}
+
+// insertBehindPhis inserts instructions behind the phis at the start of a block.
+func insertBehindPhis(insts []llvm.Instruction, more ...llvm.Instruction) []llvm.Instruction {
+	phis := 0
+	for phis < len(insts) && isPhi(insts[phis]) {
+		phis++
+	}
+	return slices.Insert(insts, phis, more...)
 }
 
 func isPhi(inst llvm.Instruction) bool {

@@ -48,11 +48,7 @@ func (f *fn) sinkToProducts() {
 		s.first = next
 	}
 	for _, x := range s.exits {
-		at := 0
-		for at < len(x.block.Insts) && isPhi(x.block.Insts[at]) {
-			at++
-		}
-		x.block.Insts = slices.Insert(x.block.Insts, at, x.barrier)
+		x.block.Insts = insertBehindPhis(x.block.Insts, x.barrier)
 	}
 }
 

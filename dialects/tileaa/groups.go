@@ -93,7 +93,6 @@ func (g *Groups) find(entry *ir.Op, events func(*ir.Op) groupEvents) *Groups {
 func (g *Groups) block(b *ir.Block, n int) int {
 	for op := b.First(); op != nil; op = op.Next() {
 		n = g.op(op, n)
-		g.Most = max(g.Most, n)
 	}
 	return n
 }

@@ -65,9 +65,9 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 		return err
 	}
 	var refused error
-	guessed := false
+	guessed := o.Emit == "" && o.StopAfter == "" && EmitFor(out) == ""
 	if o.Emit == "" {
-		o.Emit, guessed, refused = emitFor(line, o.StopAfter)
+		o.Emit, refused = emitFor(line, o.StopAfter)
 	}
 	if err := checkHeader(src, &o); err != nil {
 		return err
@@ -134,29 +134,29 @@ func writeSideOutputs(line *Line, res *Result, remarks io.WriteCloser, stdout *o
 }
 
 // emitFor is what the name of the output asks for; with --stop-after it may only not ask for something else. A name that does not say is
-// that of a cubin, as with NVIDIA's tileiras, which gives nothing else; guessed says so.
-func emitFor(line *Line, stop string) (kind Emit, guessed bool, err error) {
+// that of a cubin, as with NVIDIA's tileiras, which gives nothing else.
+func emitFor(line *Line, stop string) (Emit, error) {
 	out := line.String("output-file")
-	kind = EmitFor(out)
+	kind := EmitFor(out)
 	if stop == "" {
 		switch {
 		case out == "-":
-			return "", false, fail(ExitOptions, "-o - does not say what to write: add --emit=ptx, or another of %s", words(Emits))
+			return "", fail(ExitOptions, "-o - does not say what to write: add --emit=ptx, or another of %s", words(Emits))
 		case kind == "":
-			return EmitCubin, true, nil
+			return EmitCubin, nil
 		}
-		return kind, false, nil
+		return kind, nil
 	}
 	gives := stopsWith(stop)
 	switch {
 	case !slices.Contains(StageNames(), stop):
-		return "", false, nil // Compile says so
+		return "", nil // Compile says so
 	case !line.Given("output-file"):
-		return "", false, fail(ExitOptions, "--stop-after=%s writes %s: say where, with -o FILE, or -o - for standard output", stop, gives)
+		return "", fail(ExitOptions, "--stop-after=%s writes %s: say where, with -o FILE, or -o - for standard output", stop, gives)
 	case kind != "" && kind != gives && filepath.Ext(out) != "" && !(kind == EmitCudaTile && gives == EmitTileAA): // both are Tile IR text
-		return "", false, fail(ExitOptions, "--stop-after=%s writes %s, which a file named '%s' does not hold: give another name with -o", stop, gives, out)
+		return "", fail(ExitOptions, "--stop-after=%s writes %s, which a file named '%s' does not hold: give another name with -o", stop, gives, out)
 	}
-	return gives, false, nil
+	return gives, nil
 }
 
 // checkOptions tells which options do not fit together.

@@ -380,7 +380,7 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 			if c.lastWrite&stampList != 0 || s != weak || !w.happenedBefore(lane, c.lastWrite) {
 				a.check(r, off+i*n/len(cells), "write", "write", c.lastWrite, c.writePC, k)
 			}
-			r.shadow.drop(&c.lastWrite)
+			r.shadow.supersede(&c.lastWrite, s)
 		}
 		if c.reads != 0 && c.reads&^stampEpoch == me&^stampEpoch {
 			c.reads = 0
@@ -388,12 +388,26 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 			if c.reads&stampList != 0 || s != weak || !w.happenedBefore(lane, c.reads) {
 				a.check(r, off+i*n/len(cells), "write", "read", c.reads, c.readPC, k)
 			}
-			r.shadow.drop(&c.reads)
+			r.shadow.supersede(&c.reads, s)
 		}
 		if c.lastWrite == 0 || c.lastWrite&^stampEpoch == me&^stampEpoch {
 			c.lastWrite, c.writePC = me, place(w.curPC)
 		} else {
 			a.add(&r.shadow, &c.lastWrite, &c.writePC)
+		}
+	}
+}
+
+// supersede forgets the reads or the writes of a cell that a write of this strength stands for: all of them if it is weak, since they happened before it or were
+// reported. A strong one need not come behind them, and a third access may come behind the strong one alone. The latest are kept.
+func (s *shadow) supersede(at *accessStamp, by strength) {
+	const kept = 8 // or up to twice as many: what a later access looks at does not grow with the threads of a launch
+	switch {
+	case by == weak:
+		s.drop(at)
+	case *at&stampList != 0:
+		if l := s.list(*at); len(*l) > 2*kept {
+			*l = append((*l)[:0], (*l)[len(*l)-kept:]...)
 		}
 	}
 }

@@ -190,3 +190,43 @@ func TestLatestOfManyAccesses(t *testing.T) {
 		t.Errorf("got %v, expected %v", l, want)
 	}
 }
+
+// TestStrongWriteKeepsOthers: a relaxed write does not stand for the relaxed accesses of others that it is not ordered with.
+func TestStrongWriteKeepsOthers(t *testing.T) {
+	// The first thread of each CTA accesses the word in its turn, which relaxed accesses give and nothing orders; the last waits for the one before it and acquires from that one alone.
+	const text = `
+	setp.ne.u32 %p0, %r0, 0; @%p0 bra END;
+	setp.eq.u32 %p1, %r30, 1; @%p1 bra B;
+	setp.eq.u32 %p2, %r30, 2; @%p2 bra C;
+	FIRST
+	RELEASE st.relaxed.gpu.global.u32 [%rd0+64], 1;
+	bra END;
+B:	ld.relaxed.gpu.global.u32 %r4, [%rd0+64]; setp.ne.u32 %p3, %r4, 1; @%p3 bra B;
+	ACQUIRE SECOND
+	st.release.gpu.global.u32 [%rd0+64], 2;
+	bra END;
+C:	ld.acquire.gpu.global.u32 %r4, [%rd0+64]; setp.ne.u32 %p3, %r4, 2; @%p3 bra C;
+	THIRD`
+	with := func(first, second, third string, ordered bool) string {
+		release, acquire := "", ""
+		if ordered {
+			release, acquire = "fence.acq_rel.gpu;", "fence.acq_rel.gpu;"
+		}
+		return strings.NewReplacer("FIRST", first, "SECOND", second, "THIRD", third, "RELEASE", release, "ACQUIRE", acquire).Replace(text)
+	}
+	const (
+		store, load, add    = "st.relaxed.gpu.global.u32 [%rd0], 1;", "ld.relaxed.gpu.global.u32 %r5, [%rd0];", "red.relaxed.gpu.global.add.u32 [%rd0], 1;"
+		weakLoad, weakStore = "ld.global.u32 %r6, [%rd0];", "st.global.u32 [%rd0], 7;"
+	)
+	for _, c := range []raceCase{
+		{"two stores", 3, 32, with(store, store, weakLoad, false), Race},
+		{"two stores in order", 3, 32, with(store, store, weakLoad, true), silent},
+		{"two atomic operations", 3, 32, with(add, add, weakLoad, false), Race},
+		{"two atomic operations in order", 3, 32, with(add, add, weakLoad, true), silent},
+		{"a load and a store", 3, 32, with(load, store, weakStore, false), Race},
+		{"a load and a store in order", 3, 32, with(load, store, weakStore, true), silent},
+		{"strong accesses only", 3, 32, with(store, store, load, false), silent},
+	} {
+		c.run(t)
+	}
+}

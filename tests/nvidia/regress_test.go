@@ -25,6 +25,9 @@ var nvidiaFaults = map[string]struct{ why, text, instead string }{
 		"the number after 3*2^29 is 2^31, which is taken for negative, so below the bound: the loop never ends, and all that is left of the kernel is a jump to itself", "", ""},
 	"print_what_does_not_apply": {
 		"it passes an operand as it is to a conversion of another type, which prints other bytes: the dialect leaves that open", "", ""},
+	"unsigned_loop_from_beyond_its_end": {
+		"the loop compares its bounds without sign, but whether its last iteration, which stands alone, takes place is asked with sign",
+		"setp.gt.s64 \t%p9, %rd3, 99;", "setp.gt.u64 \t%p9, %rd3, 99;"},
 }
 
 // TestNvidiaGivesWhatRegressionsExpect holds the expectations of tests/regress against NVIDIA's PTX of the same texts: they are what

@@ -584,7 +584,7 @@ func (t *thread) count(loop tileaa.For) (from, step, trips uint64) {
 	if loop.Unsigned() && from >= to || !loop.Unsigned() && a >= b {
 		return from, step, 0
 	}
-	return from, step, (tileaa.Truncate(to-from, width) + step - 1) / step
+	return from, step, (tileaa.Truncate(to-from, width)-1)/step + 1
 }
 
 // trips is how often loops run: the slots are used not at all, in part, once, and in their third round.

@@ -157,7 +157,7 @@ func LastOfSum(d Dot) Dot {
 const maxInSum = ProductMbarriers / 2
 
 // OnlyAdds reports whether the chain of a product accumulates on a carried value of its loop, and finds the index of that value: the chain is the only user of the
-// value, and the next iteration the only user of the result.
+// value, the next iteration is the only user of the result, and nothing else is carried on.
 func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 	list := SumOf(ir.Cast[Dot](product))
 	acc, sum := list[0].Acc(), list[len(list)-1].Result()
@@ -167,7 +167,8 @@ func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 	}
 	carried, ok = flow.CarriedIndex(acc)
 	end := sum.FirstUse()
-	return carried, ok && end.Owner() == product.Block().Terminator() && end.Owner().Code() == OpContinue && end.Index() == carried
+	ok = ok && end.Owner() == product.Block().Terminator() && end.Owner().Code() == OpContinue && end.Index() == carried
+	return carried, ok && len(flow.Continues()) == 1 // another one would give something else
 }
 
 // AddsToNothing reports whether the accumulator of a product is zero.

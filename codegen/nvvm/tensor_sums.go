@@ -126,7 +126,7 @@ func (p *tensorProduct) part(regs []int) *tile {
 	own := p.warpColumns()
 	var got []reg
 	for from := 0; from < len(regs); {
-		n := min(p.LayoutC.Regs(), maxTensorLoad, len(regs)-from)
+		n := 1 << (bits.Len(uint(min(p.LayoutC.Regs(), maxTensorLoad, len(regs)-from))) - 1)
 		for regs[from+n-1] != regs[from]+n-1 {
 			n /= 2
 		}

@@ -97,8 +97,8 @@ func offset(op *ir.Op) (kernel, error) {
 // width: pack and unpack. The bytes of a NaN are those of nobody's promise, as in bitcast.
 func repack(c *compiler, op *ir.Op) (action, error) {
 	arg, res, typ := c.slot(op.Operand(0)), c.slot(op.Result(0)), typeOf(op.Result(0))
-	from, to := widthOf(op.Operand(0)), widthOf(op.Result(0))
-	format := formatOf(op.Operand(0))
+	from, to := storageOf(op.Operand(0)), storageOf(op.Result(0))
+	format, target := formatOf(op.Operand(0)), formatOf(op.Result(0))
 	return func(m *machine) (signal, error) {
 		in, out := m.tile(arg), newTile(typ, int(typ.NumElements()))
 		if m.opts.Strict {
@@ -110,7 +110,11 @@ func repack(c *compiler, op *ir.Op) (action, error) {
 			// The longest run of bits that stays in one element on both sides.
 			i, j := at/from, at/to
 			n := min(from-at%from, to-at%to)
-			out.bits[j] |= in.bits[i] >> (at % from) & mask(n) << (at % to)
+			word := in.bits[i]
+			if format != nil {
+				word = format.ToStorage(word)
+			}
+			out.bits[j] |= word >> (at % from) & mask(n) << (at % to)
 			f := in.flag(i)
 			if format != nil && format.IsNaN(in.bits[i]) {
 				f |= inexact
@@ -120,7 +124,20 @@ func repack(c *compiler, op *ir.Op) (action, error) {
 			}
 			at += n
 		}
+		if target != nil {
+			for j, word := range out.bits {
+				out.bits[j] = target.FromStorage(word)
+			}
+		}
 		m.vals[res] = out
 		return next, nil
 	}, nil
+}
+
+// storageOf is the size of an element of a tile in memory, in bits.
+func storageOf(v *ir.Value) int {
+	if f := formatOf(v); f != nil {
+		return f.StorageBits()
+	}
+	return widthOf(v)
 }

@@ -205,7 +205,7 @@ func (g *generator) insert(x value) {
 
 // repack reads bytes as other elements.
 func (g *generator) repack(x value) {
-	if len(x.shape) == 0 || x.elem == "tf32" {
+	if len(x.shape) == 0 {
 		return
 	}
 	x = g.reshape(x, []int{x.n()})

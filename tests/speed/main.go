@@ -13,8 +13,8 @@
 //
 // The hot loop (the cheapest of the innermost loops with most flops of matrix instructions) is simulated for every warp of every block that fits on a
 // multiprocessor, with the control codes that ptxas wrote: stall counts and scoreboards. There are four schedulers with one issue slot a cycle, pipes at
-// their rates (chip.go), one shared memory of 128 bytes a cycle, one queue of global memory. Warps use shared memory in the order of arrival; of the
-// eligible warps of one scheduler, that with the lowest number issues. Groups of asynchronous copies complete when their last copy has arrived.
+// their rates (chip.go), one shared memory of 128 bytes a cycle, one queue of global memory. Warps use shared memory in the order of arrival, and share it with
+// the products that read their factors there and with the copies by TMA that arrive; of the eligible warps of one scheduler, that with the lowest number issues. Groups of asynchronous copies complete when their last copy has arrived.
 // Kernels with matrix instructions count TF/s of the loop; blocks of it that not every iteration runs are left out unless they load, wait, multiply, or
 // store what a later iteration reads from shared memory. Of causal attention, one step of a row of tiles has the mask. Kernels without matrix
 // instructions count GB/s of the bytes that the launch must move: of passes over a row, all but the first from the caches, from L1 where what the blocks

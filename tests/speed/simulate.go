@@ -1,6 +1,10 @@
 package main
 
-import "container/heap"
+import (
+	"container/heap"
+	"math"
+	"slices"
+)
 
 // simulation replays a trace for every warp of every resident block of a multiprocessor: a discrete-event simulation of issue slots, pipes,
 // scoreboards, barriers and memory bandwidth.
@@ -14,9 +18,10 @@ type simulation struct {
 
 	queue         warpQueue
 	all           []warp
-	issue         [4]float64           // when a scheduler is free
-	pipes         [4][numPipes]float64 // when a pipe is
-	shared        float64
+	issue         [4]float64             // when a scheduler is free
+	pipes         [4][numPipes]float64   // when a pipe is
+	shared        float64                // when shared memory is free for the next access of a warp
+	taken         []use                  // what asynchronous products and copies take of its bandwidth
 	global        [numNear]float64       // when each memory path is free
 	tcgen05Pipe   float64                // the tensor pipe of tcgen05
 	ring          [][][]ringSlot         // by block, part and iteration
@@ -30,6 +35,9 @@ type simulation struct {
 
 // memoryPath is the way to one level of memory: its bandwidth in bytes a cycle, and its latency without load.
 type memoryPath struct{ bandwidth, latency float64 }
+
+// use is a part of the bandwidth of shared memory, for a time.
+type use struct{ from, to, rate float64 }
 
 // ringSlot is a part of the copies of an iteration, in one slot of the ring.
 type ringSlot struct {
@@ -238,8 +246,10 @@ func (s *simulation) fetch(block, part, iteration int, now, freed float64) {
 	if s.fillBytes == 0 || s.copiesInTrace || iteration >= s.maxIterations {
 		return
 	}
-	moved := s.move(now, s.fillBytes/float64(max(1, s.waits)), nearDRAM)
-	s.ring[block][part][iteration].ready = max(moved, freed) + s.memory[nearDRAM].latency
+	bytes := s.fillBytes / float64(max(1, s.waits))
+	ready := max(s.move(now, bytes, nearDRAM), freed) + s.memory[nearDRAM].latency
+	s.ring[block][part][iteration].ready = ready
+	s.arrive(ready, bytes)
 }
 
 // free releases a warp's slot of the ring, not before the products that read it complete. When all readers have released it, the
@@ -249,6 +259,49 @@ func (s *simulation) free(w *warp, part int, at float64) {
 	r.freed = max(r.freed, at, s.tensor[w.block].all)
 	if r.readers--; r.readers == 0 {
 		s.fetch(w.block, part, w.iteration+s.stages, at, r.freed)
+	}
+}
+
+// take gives a part of shared memory's bandwidth away, if any. Accesses that have it already, as instructions wait in front of the memory pipe, come later by as much.
+func (s *simulation) take(u use) {
+	if !(u.to > u.from && u.rate > 0) {
+		return
+	}
+	late := u.rate * max(0, min(u.to, s.shared)-u.from)
+	s.taken = append(s.taken, u)
+	s.shared = s.served(s.shared, late)
+}
+
+// arrive has bytes that are there at a time come to shared memory, as fast as L2 gives them.
+func (s *simulation) arrive(ready, bytes float64) {
+	s.take(use{ready - bytes/bandwidthL2, ready, bandwidthL2 / sharedWidth})
+}
+
+// sharedWidth is the bytes of shared memory in a cycle, leastShared the part that asynchronous products and copies leave to warps at least.
+const (
+	sharedWidth = 128.
+	leastShared = 0.1
+)
+
+// served is when an access of a warp has had so many cycles of shared memory: what asynchronous products and copies take at the time it does not get.
+func (s *simulation) served(at, cycles float64) float64 {
+	s.taken = slices.DeleteFunc(s.taken, func(u use) bool { return u.to <= at })
+	for {
+		rate, next := 1.0, math.Inf(1)
+		for _, u := range s.taken {
+			switch {
+			case u.from > at:
+				next = min(next, u.from)
+			case u.to > at:
+				rate, next = rate-u.rate, min(next, u.to)
+			}
+		}
+		rate = max(rate, leastShared)
+		if cycles <= rate*(next-at) {
+			return at + cycles/rate
+		}
+		cycles -= rate * (next - at)
+		at = next
 	}
 }
 
@@ -283,7 +336,9 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 	done, moved := at+x.latency, 0.0
 	switch x.effect {
 	case effectWgmma:
-		end := max(at, pipes[pipeTensor]) + max(x.busy, 4*x.shared) // its four warps read their operands together
+		begin := max(at, pipes[pipeTensor])
+		end := begin + max(x.busy, 4*x.shared) // its four warps read their operands together
+		s.take(use{begin, end, x.shared / (end - begin)})
 		pipes[pipeTensor] = end
 		w.openWgmma = end + latencyGroup
 		if x.n > 0 {
@@ -291,7 +346,9 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 		}
 	case effectTcgen05:
 		if w.leader {
-			s.tcgen05Pipe = max(at, s.tcgen05Pipe) + x.busy
+			begin := max(at, s.tcgen05Pipe)
+			s.tcgen05Pipe = begin + x.busy
+			s.take(use{begin, s.tcgen05Pipe, x.shared / x.busy})
 			s.tensor[w.block].all = s.tcgen05Pipe + latencyUnit
 		}
 	default:
@@ -299,7 +356,7 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 			pipes[x.pipe] = at + x.busy
 		}
 		if x.shared > 0 {
-			s.shared = max(s.shared, at) + x.shared
+			s.shared = s.served(max(s.shared, at), x.shared)
 			done = s.shared + x.latency
 		}
 		if x.global > 0 {
@@ -321,7 +378,10 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 		s.free(w, x.n, at)
 	case effectBulkCopy:
 		if s.copiesInTrace && w.leader {
-			s.bulkArrivals[w.block] = append(s.bulkArrivals[w.block], s.move(at, s.fillBytes/float64(s.bulk), nearDRAM)+s.memory[nearDRAM].latency)
+			bytes := s.fillBytes / float64(s.bulk)
+			ready := s.move(at, bytes, nearDRAM) + s.memory[nearDRAM].latency
+			s.bulkArrivals[w.block] = append(s.bulkArrivals[w.block], ready)
+			s.arrive(ready, bytes)
 		}
 	}
 	if x.writes < len(w.scoreboards) {

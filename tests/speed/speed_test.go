@@ -374,6 +374,29 @@ func TestGroupsMultiplyTogether(t *testing.T) {
 	}
 }
 
+// What products and copies take of shared memory meanwhile, accesses of warps wait for.
+func TestProductsReadSharedMemoryMeanwhile(t *testing.T) {
+	reads := repeat(16, "LDS.128 R4, [R2] # 1 7 7 0") // four cycles each, of four warps
+	for _, c := range []struct {
+		what      string
+		code      []string
+		fillBytes float64
+		want      float64
+	}{
+		{"nothing", reads, 0, 256},
+		{"a product with both factors there", append([]string{"HGMMA.64x256x16.F32 R24, gdesc[UR8], R24 # 1 7 7 0"}, reads...), 0, 256 + (256+64)*16*2/128},
+		{"a product of no known shape", append([]string{"UTCHMMA gdesc[UR32], gdesc[UR34], tmem[UR40], tmem[UR36], idesc[UR37], !UPT # 1 7 7 0"}, reads...), 0, 256},
+		{"copies", append([]string{"SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R2"}, reads...), 4096, 256 + 4096/128},
+	} {
+		m := modelOf(90, 128, 64, 0, loopOf(c.code...)...)
+		s := &simulation{trace: m.traceOf(m.code, m.loops[0], true), warps: 4, blocks: 1, iterations: 32, stages: 8, fillBytes: c.fillBytes}
+		s.memory = [numNear]memoryPath{{m.dram(), latencyGlobal}, {bandwidthL2, latencyL2}, {bandwidthL1, latencyL1}}
+		ended := s.run()
+		last := len(ended) - 1
+		within(t, "cycles of an iteration beside "+c.what, (ended[last]-ended[last-16])/16, c.want, 0.03)
+	}
+}
+
 // Copies that other warps begin have come when their slot has been free for as long as they take, whatever the loop itself loads before it waits for them.
 func TestCopiesOfOtherWarpsBeginWhenTheirSlotIsFree(t *testing.T) {
 	wait, load := "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R2", "LDG.E.128 R4, [R2] # 1 7 7 0"

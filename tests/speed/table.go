@@ -248,6 +248,8 @@ Known faults of the judge:
   ours the row as often as the bytecode says.
 - Loops with products are replayed for 32 iterations of each block, in which blocks that begin in step drift apart. Rates of NVIDIA's and Triton's code
   change by up to 3 % with twice as many.
+- Products of ` + "`wgmma`" + ` and ` + "`tcgen05`" + ` and copies by TMA take their part of the bandwidth of shared memory, and slow accesses of threads; these, and copies, do not slow
+  products. An H200 bears it out for ` + "`wgmma`" + ` (docs/gpu.md); for ` + "`tcgen05`" + ` nothing was measured.
 - Which of the ready warps of a scheduler goes on is not documented: here it is that of the lowest number. By age, loops of attention come out up to a
   quarter faster or a seventh slower.
 - The four warps of a group begin a product of ` + "`wgmma`" + ` together. Loops of ` + "`wgmma`" + ` with warps of their own for copies come out at the tensor peak, whoever

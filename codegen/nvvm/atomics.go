@@ -14,7 +14,7 @@ func init() {
 		tileaa.OpAtomicRmw & ir.Place:           atomicRMW,
 		tileaa.OpAtomicCas & ir.Place:           atomicCAS,
 		tileaa.OpTiledAtomic & ir.Place:         tiledAtomic,
-		tileaa.OpFenceAlias & ir.Place:          func(f *fn, op *ir.Op) { f.fenceAlias() },
+		tileaa.OpFenceAlias & ir.Place:          func(f *fn, op *ir.Op) { f.op("fence.proxy.alias") },
 		tileaa.OpGdcWait & ir.Place:             func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.wait") },
 		tileaa.OpGdcLaunchDependents & ir.Place: func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.launch_dependents") },
 	})
@@ -153,15 +153,6 @@ func tiledAtomic(f *fn, op *ir.Op) {
 	for _, r := range f.tiledRuns(op, f.viewOf(op), l, 1, f.owners(l)) {
 		f.update(op, elemOf(v), r.guard, r.base, r.offset, f.reg(x, r.regs[0]), false)
 	}
-}
-
-// fenceAlias orders accesses through different virtual addresses of one location.
-func (f *fn) fenceAlias() {
-	if f.has("fence.proxy.alias") {
-		f.op("fence.proxy.alias")
-		return
-	}
-	f.op("fence.acq_rel.gpu")
 }
 
 // gridDependency is an instruction of programmatic dependent launch, which does nothing where there is none.

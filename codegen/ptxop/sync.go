@@ -40,6 +40,7 @@ func init() {
 		for _, m := range []string{"fence.proxy.async", "fence.proxy.async.global", "fence.proxy.async.shared::cta", "fence.mbarrier_init.release.cluster"} {
 			b.op(m, "", Fence, sm(90, 8, 0))
 		}
+		b.op("fence.proxy.alias", "", Fence, sm(75, 7, 5))
 		b.named("fence.proxy.tensormap.acquire", "fence.proxy.tensormap::generic.acquire.gpu", "[l] '128", Fence, sm(90, 8, 3))
 	})
 	// An mbarrier: PTX ISA, "mbarrier". A wait asks again and again for the end of the phase of a parity; from sm_90 on, the hardware waits for a

@@ -21,6 +21,14 @@ type memOp struct {
 
 func (m *memOp) bytes() int { return m.elem * m.n }
 
+// accessed is the bytes of what counts as one access: a strong one of a vector is one of each element, in no order (PTX ISA 8.2.2).
+func (m *memOp) accessed() int {
+	if m.order.s != weak {
+		return m.elem
+	}
+	return m.bytes()
+}
+
 // decodeOrder takes the ordering, scope and cache modifiers of ld, st, atom and red (sections 8.5, 9.7.9.1).
 func (d *decoder) decodeOrder(atomic bool) (o order) {
 	sem := d.oneOf("weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "seq_cst")
@@ -309,7 +317,9 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 		i := firstLane(mm)
 		r, at := w.find(op.space, addr[i], size, i, "load")
 		if r.tracked() {
-			w.recordRead(r, at, size, i, op.order.s)
+			for k, n := 0, op.accessed(); k < size; k += n {
+				w.recordRead(r, at+k, n, i, op.order.s)
+			}
 			if op.nc {
 				w.checkNonCoherent(r, at, size, i)
 			}
@@ -406,7 +416,10 @@ func (w *warp) store(in *inst, op *memOp, m uint32) {
 			}
 		}
 		if r.tracked() {
-			w.recordWrite(r, at, size, i, op.order.s, w.same(r, at, op, &vals, i))
+			same := w.same(r, at, op, &vals, i)
+			for k, n := 0, op.accessed(); k < size; k += n {
+				w.recordWrite(r, at+k, n, i, op.order.s, same)
+			}
 			if len(r.barriers) > 0 {
 				w.checkNotOverMbar(r, at, size, i)
 			}

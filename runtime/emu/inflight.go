@@ -64,7 +64,7 @@ func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
 	for i := range l {
 		switch x := &l[i]; {
 		case x.stamp == a.stamp:
-		case !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp.scope()):
+		case !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp):
 			a.conflict(r, off, now, "write", x.stamp, x.pc)
 		case a.missesFence(r, x, write):
 			a.missingFence(r, off, now, x)
@@ -76,7 +76,7 @@ func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
 	}
 	l = r.shadow.records(c.reads, c.readPC, &one)
 	for i := range l {
-		if x := &l[i]; x.stamp != a.stamp && !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp.scope()) {
+		if x := &l[i]; x.stamp != a.stamp && !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp) {
 			a.conflict(r, off, now, "read", x.stamp, x.pc)
 		}
 	}

@@ -13,6 +13,7 @@ type accessStamp uint64
 const (
 	stampMany  accessStamp = 1 << 1
 	stampLanes accessStamp = 31<<4 | stampMany
+	stampSize  accessStamp = 3<<61 | 1 // log2 of the bytes of a strong access
 	stampList  accessStamp = 1 << 63
 	stampEpoch accessStamp = (1<<27 - 1) << 34 // the epoch
 )
@@ -39,6 +40,15 @@ var scopeNames = map[string]strength{"cta": ctaScope, "cluster": clusterScope, "
 
 func (w *warp) stamp(lane int, s strength) accessStamp {
 	return accessStamp(w.epoch)<<34 | accessStamp(w.id)<<9 | accessStamp(lane)<<4 | accessStamp(s)<<2
+}
+
+// sized is a stamp with the size of a strong access: two that overlap in part are not morally strong.
+func (r accessStamp) sized(n int) accessStamp {
+	if r.scope() == weak {
+		return r
+	}
+	k := accessStamp(bits.Len(uint(n)) - 1)
+	return r | k&1 | k>>1<<61
 }
 
 // shadowCell holds the accesses to a granule that a later one can still race with: writes, and reads since then. Each is the stamp and the place of one
@@ -127,6 +137,9 @@ func (s *shadow) refine(p *shadowPage) {
 		if x.reads&stampList != 0 {
 			c[2*i+1].reads = s.newList(*s.list(x.reads)...)
 		}
+		if x.lastWrite&stampList != 0 {
+			c[2*i+1].lastWrite = s.newList(*s.list(x.lastWrite)...)
+		}
 	}
 	p.cells = c
 	p.shift--
@@ -172,8 +185,9 @@ func (s *shadow) reset() {
 }
 
 // morallyStrong tells whether two strong accesses are morally strong with each other: no race (8.7.1).
-func (w *warp) morallyStrong(r accessStamp, s strength) bool {
-	return s != weak && r.scope() != weak && w.launch.include(s, r.scope(), w.launch.ctaIndex(r), w.cta.index)
+func (w *warp) morallyStrong(r, me accessStamp) bool {
+	s := me.scope()
+	return s != weak && (r^me)&stampSize == 0 && r.scope() != weak && w.launch.include(s, r.scope(), w.launch.ctaIndex(r), w.cta.index)
 }
 
 // recordRead records a read of n bytes and reports a race with an earlier write.
@@ -185,12 +199,12 @@ func (w *warp) recordRead(r *region, off, n, lane int, s strength) {
 		w.recordRead(r, off, first, lane, s)
 		off, n = off+first, n-first
 	}
-	me := w.stamp(lane, s)
+	me := w.stamp(lane, s).sized(n)
 	cells := r.shadow.cells(off, n, len(r.data))
 	for i := range cells {
 		c := &cells[i]
 		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch { // else: the same thread wrote it
-			if c.lastWrite&stampList != 0 || !w.morallyStrong(c.lastWrite, s) && !w.happenedBefore(lane, c.lastWrite) {
+			if c.lastWrite&stampList != 0 || !w.morallyStrong(c.lastWrite, me) && !w.happenedBefore(lane, c.lastWrite) {
 				a := accessor{w: w, lane: lane, stamp: me}
 				a.check(r, off+i*n/len(cells), "read", "write", c.lastWrite, c.writePC, Race)
 			}
@@ -261,7 +275,7 @@ func (a *accessor) check(r *region, off int, now, then string, at accessStamp, p
 	var one [1]accessRecord
 	l := r.shadow.records(at, p, &one)
 	for i := range l {
-		if x := &l[i]; !a.w.morallyStrong(x.stamp, a.stamp.scope()) && !a.follows(x) {
+		if x := &l[i]; !a.w.morallyStrong(x.stamp, a.stamp) && !a.follows(x) {
 			a.w.race(r, off, a.lane, now, then, x.stamp, x.pc, k)
 		}
 	}
@@ -370,7 +384,7 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 		w.recordWrite(r, off, first, lane, s, same)
 		off, n = off+first, n-first
 	}
-	me := w.stamp(lane, s)
+	me := w.stamp(lane, s).sized(n)
 	cells := r.shadow.cells(off, n, len(r.data))
 	r.shadow.markWritten(off)
 	for i := range cells {

@@ -230,3 +230,46 @@ C:	ld.acquire.gpu.global.u32 %r4, [%rd0+64]; setp.ne.u32 %p3, %r4, 2; @%p3 bra C
 		c.run(t)
 	}
 }
+
+// TestStrongAccessesOfDifferentSizes: strong accesses that overlap in part are not morally strong (8.7.1). One of a vector is one of each element.
+func TestStrongAccessesOfDifferentSizes(t *testing.T) {
+	const text = `
+	setp.ne.u32 %p0, %r0, 0; @%p0 bra END;
+	setp.eq.u32 %p1, %r30, 1; @%p1 bra B;
+	STORE
+	bra END;
+B:	LOAD
+	setp.eq.u32 %p3, %r4, 0; @%p3 bra B;`
+	const long, vector = "mov.b64 %rd9, 1; st.release.gpu.global.u64 [%rd0], %rd9;", "st.relaxed.gpu.global.v2.u32 [%rd0], {%r30, 1};"
+	const load, loadLong = "ld.acquire.gpu.global.u32 %r4, [%rd0];", "ld.acquire.gpu.global.u64 %rd9, [%rd0]; cvt.u32.u64 %r4, %rd9;"
+	for _, c := range []raceCase{
+		{"half of what is stored", 2, 32, strings.NewReplacer("STORE", long, "LOAD", load).Replace(text), Race},
+		{"all of it", 2, 32, strings.NewReplacer("STORE", long, "LOAD", loadLong).Replace(text), silent},
+		{"an element of a vector", 2, 32, strings.NewReplacer("STORE", "mov.u32 %r30, 1; "+vector, "LOAD", load).Replace(text), silent},
+		{"a vector at once", 2, 32, strings.NewReplacer("STORE", "mov.u32 %r30, 1; "+vector, "LOAD", loadLong).Replace(text), Race},
+	} {
+		c.run(t)
+	}
+}
+
+// TestRefinedCellsHaveListsOfTheirOwn: where a page has smaller cells from now on, each half of a cell has the reads and the writes of the whole in a list of its own.
+func TestRefinedCellsHaveListsOfTheirOwn(t *testing.T) {
+	s := &shadow{}
+	at := func(warp int) accessRecord {
+		return newRecord(accessStamp(1)<<34|accessStamp(warp)<<9|accessStamp(gpuScope)<<2, 0)
+	}
+	whole := &s.cells(0, 8, 1024)[0]
+	whole.reads, whole.lastWrite = s.newList(at(1), at(2)), s.newList(at(3), at(4))
+	halves := []*shadowCell{&s.cells(0, 4, 1024)[0], &s.cells(4, 4, 1024)[0]}
+	for _, list := range []struct {
+		name        string
+		first, then *accessStamp
+	}{{"reads", &halves[0].reads, &halves[1].reads}, {"writes", &halves[0].lastWrite, &halves[1].lastWrite}} {
+		want := slices.Clone(*s.list(*list.then))
+		s.drop(list.first)
+		s.newList(at(9), at(10), at(11))
+		if got := *s.list(*list.then); !slices.Equal(got, want) || len(got) != 2 {
+			t.Errorf("%s: %v after the other half has dropped its own, expected %v", list.name, got, want)
+		}
+	}
+}

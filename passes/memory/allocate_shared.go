@@ -86,6 +86,9 @@ func LiveIntervals(s *pass.State, entry *ir.Op) (list []*LiveInterval, at map[*i
 		iv.First, iv.Last = at[iv.Op].First+1, at[iv.Op].First+1
 		users := tileaa.MemoryUsers(iv.Op.Result(0))
 		read := slices.ContainsFunc(users, func(user *ir.Op) bool { return !onlyFills(user) })
+		if read {
+			users = append(users, releases(users)...)
+		}
 		for _, user := range users {
 			from, to := lifetime(iv.Op, user, at, read)
 			iv.First, iv.Last = min(iv.First, from), max(iv.Last, to)
@@ -113,6 +116,26 @@ func lifetime(alloc, user *ir.Op, at map[*ir.Op]Extent, read bool) (from, to int
 		user = user.ParentOp()
 	}
 	return at[user].First, at[user].Last
+}
+
+// releases are the ops by which other roles give back the slots that some ops fill, read or not: they are filled until then.
+func releases(users []*ir.Op) (list []*ir.Op) {
+	for _, user := range users {
+		if user.Code() != tileaa.OpAsyncCopy {
+			continue
+		}
+		for op := user.Next(); op != nil; op = op.Next() {
+			if commit, is := ir.As[tileaa.ProducerCommit](op); is {
+				for _, u := range commit.Pipeline().Uses() {
+					if u.Owner().Code() == tileaa.OpConsumerRelease {
+						list = append(list, u.Owner())
+					}
+				}
+				break
+			}
+		}
+	}
+	return list
 }
 
 // onlyFills reports whether a user of a buffer or a ring only writes there.

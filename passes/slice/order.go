@@ -399,7 +399,11 @@ func (c *slicer) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf,
 			if g == own {
 				continue
 			}
-			if a := at.AncestorIn(g.place.Block()); a == nil || c.number[a] <= c.number[g.place] {
+			place := g.place
+			for place.Block() != at.Block() && at.AncestorIn(place.Block()) == nil && carriesOut(place.ParentOp()) {
+				place = place.ParentOp()
+			}
+			if a := at.AncestorIn(place.Block()); a == nil || c.number[a] <= c.number[place] {
 				c.refuse(l.op, l.op.Result(0), "what comes after it by its token comes before its pieces")
 			}
 			g.ordered = true
@@ -423,7 +427,8 @@ func (c *slicer) joined(leaves []leaf, own *group, inPiece func(op *ir.Op) []*ir
 		}
 		for _, g := range c.groupsWith[l.op] {
 			if g != own {
-				add(g.token)
+				block, _ := c.b.Place()
+				add(c.carriedOut(g.token, block))
 				continue
 			}
 			for _, v := range inPiece(l.op) {
@@ -440,4 +445,60 @@ func joinTokens(b *ir.Builder, tokens []*ir.Value) *ir.Value {
 		return t
 	}
 	return tileaa.NewCreateMemToken(b).Result()
+}
+
+// carriesOut reports whether an op is a loop or a branch out of which a token can come: every way through it ends at its end.
+func carriesOut(op *ir.Op) bool {
+	switch op.Code() {
+	case tileaa.OpFor:
+		flow, _ := ir.LoopOf(op)
+		return len(flow.Continues()) == 1
+	case tileaa.OpIf:
+		return !ir.MayLeave(op)
+	}
+	return false
+}
+
+// carriedOut is a token in a block around loops and branches: these carry it out.
+func (c *slicer) carriedOut(v *ir.Value, to *ir.Block) *ir.Value {
+	block, at := c.b.Place()
+	defer c.b.SetPlace(block, at)
+	for v != nil && v.ParentBlock() != to && to.ParentOp().AncestorIn(v.ParentBlock()) == nil {
+		if c.outside[v] == nil {
+			if c.outside == nil {
+				c.outside = map[*ir.Value]*ir.Value{}
+			}
+			c.outside[v] = c.throughEnd(v)
+		}
+		v = c.outside[v]
+	}
+	return v
+}
+
+// throughEnd has the loop or branch around a token give it.
+func (c *slicer) throughEnd(v *ir.Value) *ir.Value {
+	op := v.ParentBlock().ParentOp()
+	c.b.Loc = op.Loc()
+	var with *ir.Op
+	if f, loop := ir.As[tileaa.For](op); loop {
+		end, arg := op.Body().Terminator(), op.Body().AddArg(v.Type())
+		end.SetOperandGroup(0, append(end.Operands(), joinTokens(c.b.Before(end), []*ir.Value{arg, v})))
+		inits := append(slices.Clone(f.Inits()), joinTokens(c.b.Before(op), nil))
+		with = tileaa.NewFor(c.b, ir.TypesOf(inits), f.Lower(), f.Upper(), f.Step(), inits, tileaa.ForOptions{Unsigned: f.Unsigned(), Remainder: f.Remainder()}).Op
+	} else {
+		f := ir.Cast[tileaa.If](op)
+		if f.Else() == nil {
+			tileaa.NewYield(c.b.AtEnd(op.Region(1).AddBlock()), nil)
+		}
+		for _, b := range []*ir.Block{f.Then(), f.Else()} {
+			end, token := b.Terminator(), v
+			if b != v.ParentBlock() {
+				token = joinTokens(c.b.Before(end), nil)
+			}
+			end.SetOperandGroup(0, append(end.Operands(), token))
+		}
+		with = tileaa.NewIf(c.b.Before(op), ir.TypesOf(append(op.Results(), v)), f.Cond()).Op
+	}
+	op.ReplaceWith(with)
+	return with.Result(with.NumResults() - 1)
 }

@@ -120,8 +120,9 @@ type slicer struct {
 	groups     []*group
 	groupsWith map[*ir.Op][]*group // the loops in which a memory operation happens
 	rewires    []rewire
-	replaced   ir.Mapping // results of outputs -> what the loops give instead
-	opsMade    *int       // operations on pieces in the loops of the module so far
+	replaced   ir.Mapping              // results of outputs -> what the loops give instead
+	outside    map[*ir.Value]*ir.Value // tokens in loops and branches -> what these give
+	opsMade    *int                    // operations on pieces in the loops of the module so far
 	remarked   bool
 	err        error
 }

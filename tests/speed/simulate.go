@@ -335,22 +335,8 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 	pipes := &s.pipes[w.scheduler]
 	done, moved := at+x.latency, 0.0
 	switch x.effect {
-	case effectWgmma:
-		begin := max(at, pipes[pipeTensor])
-		end := begin + max(x.busy, 4*x.shared) // its four warps read their operands together
-		s.take(use{begin, end, x.shared / (end - begin)})
-		pipes[pipeTensor] = end
-		w.openWgmma = end + latencyGroup
-		if x.n > 0 {
-			w.wgmmaGroups = append(w.wgmmaGroups, w.openWgmma)
-		}
-	case effectTcgen05:
-		if w.leader {
-			begin := max(at, s.tcgen05Pipe)
-			s.tcgen05Pipe = begin + x.busy
-			s.take(use{begin, s.tcgen05Pipe, x.shared / x.busy})
-			s.tensor[w.block].all = s.tcgen05Pipe + latencyUnit
-		}
+	case effectWgmma, effectTcgen05:
+		s.multiply(w, x, at)
 	default:
 		if x.pipe != pipeNone {
 			pipes[x.pipe] = at + x.busy
@@ -393,6 +379,28 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 			read = max(read, moved-200)
 		}
 		w.scoreboards[x.reads] = max(w.scoreboards[x.reads], read)
+	}
+}
+
+// multiply begins an asynchronous product, which reads its operands in shared memory meanwhile.
+func (s *simulation) multiply(w *warp, x *step, at float64) {
+	if x.effect == effectTcgen05 {
+		if w.leader {
+			begin := max(at, s.tcgen05Pipe)
+			s.tcgen05Pipe = begin + x.busy
+			s.take(use{begin, s.tcgen05Pipe, x.shared / x.busy})
+			s.tensor[w.block].all = s.tcgen05Pipe + latencyUnit
+		}
+		return
+	}
+	pipe := &s.pipes[w.scheduler][pipeTensor]
+	begin := max(at, *pipe)
+	end := begin + max(x.busy, 4*x.shared) // its four warps read their operands together
+	s.take(use{begin, end, x.shared / (end - begin)})
+	*pipe = end
+	w.openWgmma = end + latencyGroup
+	if x.n > 0 {
+		w.wgmmaGroups = append(w.wgmmaGroups, w.openWgmma)
 	}
 }
 

@@ -5,15 +5,15 @@ import (
 	"math/bits"
 )
 
-// accessStamp says who made an access and when: epoch, id of the warp or agent in the grid, lane, and scope. 0 is "none".
+// accessStamp says who made an access and when: epoch, id of the warp or agent in the grid, lane, scope and size. 0 is "none".
 //
-//	63 index of a list | 34-60 epoch | 9-33 warp or agent | 4-8 lane | 2-3 scope of a strong access | 1 several lanes
+//	63 index of a list | 34-60 epoch | 9-33 warp or agent | 4-8 lane | 2-3 scope of a strong access, 61, 62, 0 its size | 1 several lanes
 type accessStamp uint64
 
 const (
 	stampMany  accessStamp = 1 << 1
 	stampLanes accessStamp = 31<<4 | stampMany
-	stampSize  accessStamp = 3<<61 | 1 // log2 of the bytes of a strong access
+	stampSize  accessStamp = 3<<61 | 1 // the size of a strong access, log2 of its bytes
 	stampList  accessStamp = 1 << 63
 	stampEpoch accessStamp = (1<<27 - 1) << 34 // the epoch
 )
@@ -281,10 +281,10 @@ func (a *accessor) check(r *region, off int, now, then string, at accessStamp, p
 	}
 }
 
-// replaces tells whether whatever races with the accesses x races with this one too. A strong access does not stand for a weaker one, nor for one by
-// another CTA, even if that happened before: a third one may be morally strong with the later one only.
+// replaces tells whether whatever races with the accesses x races with this one too. A strong access does not stand for a weaker one, nor for one of
+// another size or by another CTA, even if that happened before: a third one may be morally strong with the later one only.
 func (a *accessor) replaces(x *accessRecord) bool {
-	if s := a.stamp.scope(); s != weak && (x.stamp.scope() < s || a.w.launch.ctaIndex(x.stamp) != a.w.cta.index) {
+	if s := a.stamp.scope(); s != weak && (x.stamp.scope() < s || (x.stamp^a.stamp)&stampSize != 0 || a.w.launch.ctaIndex(x.stamp) != a.w.cta.index) {
 		return false
 	}
 	return x.stamp&^stampEpoch == a.stamp&^stampEpoch || a.follows(x)

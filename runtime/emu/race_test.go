@@ -244,6 +244,7 @@ B:	LOAD
 	const load, loadLong = "ld.acquire.gpu.global.u32 %r4, [%rd0];", "ld.acquire.gpu.global.u64 %rd9, [%rd0]; cvt.u32.u64 %r4, %rd9;"
 	for _, c := range []raceCase{
 		{"half of what is stored", 2, 32, strings.NewReplacer("STORE", long, "LOAD", load).Replace(text), Race},
+		{"half of what was stored before", 2, 32, strings.NewReplacer("STORE", long+"st.relaxed.gpu.global.u32 [%rd0], 2;", "LOAD", load).Replace(text), Race},
 		{"all of it", 2, 32, strings.NewReplacer("STORE", long, "LOAD", loadLong).Replace(text), silent},
 		{"an element of a vector", 2, 32, strings.NewReplacer("STORE", "mov.u32 %r30, 1; "+vector, "LOAD", load).Replace(text), silent},
 		{"a vector at once", 2, 32, strings.NewReplacer("STORE", "mov.u32 %r30, 1; "+vector, "LOAD", loadLong).Replace(text), Race},

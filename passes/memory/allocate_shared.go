@@ -121,21 +121,28 @@ func lifetime(alloc, user *ir.Op, at map[*ir.Op]Extent, read bool) (from, to int
 // releases are the ops by which other roles give back the slots that some ops fill, read or not: they are filled until then.
 func releases(users []*ir.Op) (list []*ir.Op) {
 	for _, user := range users {
-		if user.Code() != tileaa.OpAsyncCopy {
+		if user.Code() != tileaa.OpAsyncCopy || tileaa.RoleOf(user) == nil {
 			continue
 		}
-		for op := user.Next(); op != nil; op = op.Next() {
-			if commit, is := ir.As[tileaa.ProducerCommit](op); is {
-				for _, u := range commit.Pipeline().Uses() {
-					if u.Owner().Code() == tileaa.OpConsumerRelease {
-						list = append(list, u.Owner())
-					}
+		if pipeline := committedTo(user); pipeline != nil {
+			for _, u := range pipeline.Uses() {
+				if u.Owner().Code() == tileaa.OpConsumerRelease {
+					list = append(list, u.Owner())
 				}
-				break
 			}
 		}
 	}
 	return list
+}
+
+// committedTo is the pipeline to which a role commits a copy, nil if the copy belongs to the role alone.
+func committedTo(copied *ir.Op) *ir.Value {
+	for op := copied.Next(); op != nil; op = op.Next() {
+		if commit, is := ir.As[tileaa.ProducerCommit](op); is {
+			return commit.Pipeline()
+		}
+	}
+	return nil
 }
 
 // onlyFills reports whether a user of a buffer or a ring only writes there.

@@ -150,12 +150,8 @@ func (m *mapMaker) filled(c tileaa.AsyncCopy) (pipeline *ir.Value, ok bool) {
 	if tileaa.RoleOf(c.Op) == nil {
 		return nil, true
 	}
-	for op := c.Op.Next(); op != nil; op = op.Next() {
-		if commit, is := ir.As[tileaa.ProducerCommit](op); is {
-			return commit.Pipeline(), true
-		}
-	}
-	return nil, false
+	pipeline = committedTo(c.Op)
+	return pipeline, pipeline != nil
 }
 
 // knownBefore reports whether an array is made before the first copy, or of what is there before it.

@@ -427,8 +427,7 @@ func (c *slicer) joined(leaves []leaf, own *group, inPiece func(op *ir.Op) []*ir
 		}
 		for _, g := range c.groupsWith[l.op] {
 			if g != own {
-				block, _ := c.b.Place()
-				add(c.carriedOut(g.token, block))
+				add(c.carriedOut(g.token))
 				continue
 			}
 			for _, v := range inPiece(l.op) {
@@ -459,15 +458,12 @@ func carriesOut(op *ir.Op) bool {
 	return false
 }
 
-// carriedOut is a token in a block around loops and branches: these carry it out.
-func (c *slicer) carriedOut(v *ir.Value, to *ir.Block) *ir.Value {
-	block, at := c.b.Place()
-	defer c.b.SetPlace(block, at)
+// carriedOut is a token where the builder stands, which may be outside of loops and branches around it: these carry it out.
+func (c *slicer) carriedOut(v *ir.Value) *ir.Value {
+	to, at := c.b.Place()
+	defer c.b.SetPlace(to, at)
 	for v != nil && v.ParentBlock() != to && to.ParentOp().AncestorIn(v.ParentBlock()) == nil {
 		if c.outside[v] == nil {
-			if c.outside == nil {
-				c.outside = map[*ir.Value]*ir.Value{}
-			}
 			c.outside[v] = c.throughEnd(v)
 		}
 		v = c.outside[v]

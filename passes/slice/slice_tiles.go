@@ -120,9 +120,9 @@ type slicer struct {
 	groups     []*group
 	groupsWith map[*ir.Op][]*group // the loops in which a memory operation happens
 	rewires    []rewire
-	replaced   ir.Mapping              // results of outputs -> what the loops give instead
-	outside    map[*ir.Value]*ir.Value // tokens in loops and branches -> what these give
-	opsMade    *int                    // operations on pieces in the loops of the module so far
+	replaced   ir.Mapping // results of outputs -> what the loops give instead
+	outside    ir.Mapping // tokens in loops and branches -> what these give
+	opsMade    *int       // operations on pieces in the loops of the module so far
 	remarked   bool
 	err        error
 }
@@ -132,7 +132,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: layout.WarpSize * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, groupsWith: map[*ir.Op][]*group{}, kept: map[*ir.Op]bool{},
-		loops: map[*ir.Op]bool{}, takers: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: FeedsProducts{}, tensorSums: map[*ir.Value]bool{}, opsMade: new(int), pieceRegs: cost.PieceRegisters,
+		loops: map[*ir.Op]bool{}, takers: map[*ir.Op]bool{}, replaced: ir.Mapping{}, outside: ir.Mapping{}, feeding: FeedsProducts{}, tensorSums: map[*ir.Value]bool{}, opsMade: new(int), pieceRegs: cost.PieceRegisters,
 	}
 	if d.AccumulatorBits > 0 {
 		c.products = true

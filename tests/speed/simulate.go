@@ -274,14 +274,11 @@ func (s *simulation) take(u use) {
 
 // arrive has bytes that are there at a time come to shared memory, as fast as L2 gives them.
 func (s *simulation) arrive(ready, bytes float64) {
-	s.take(use{ready - bytes/bandwidthL2, ready, bandwidthL2 / sharedWidth})
+	s.take(use{ready - bytes/bandwidthL2, ready, float64(bandwidthL2) / bandwidthL1})
 }
 
-// sharedWidth is the bytes of shared memory in a cycle, leastShared the part that asynchronous products and copies leave to warps at least.
-const (
-	sharedWidth = 128.
-	leastShared = 0.1
-)
+// leastShared is the part of shared memory's bandwidth that asynchronous products and copies leave to warps at least.
+const leastShared = 0.1
 
 // served is when an access of a warp has had so many cycles of shared memory: what asynchronous products and copies take at the time it does not get.
 func (s *simulation) served(at, cycles float64) float64 {

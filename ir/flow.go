@@ -84,6 +84,14 @@ func (f Flow) InitIndex(operand int) (i int, ok bool) {
 // SetInits replaces the initial values; arguments, results and terminators are up to the caller.
 func (f Flow) SetInits(vs []*Value) { f.Op.SetOperandGroup(f.inits(), vs) }
 
+// Carry has a loop carry further values, which become results where it is counted; arguments and terminators are up to the caller.
+func (f Flow) Carry(inits []*Value) {
+	f.SetInits(append(f.Inits(), inits...))
+	if f.Kind == CountedFlow {
+		f.Op.AddResults(TypesOf(inits))
+	}
+}
+
 func (f Flow) inits() int { return f.Op.Def.OperandIndex(f.Op.Def.Flow.Inits) }
 
 // Carried are the block arguments of the carried values of a loop; none for other operations.

@@ -365,16 +365,13 @@ func (op *Op) Erase() {
 	op.dropAllReferences()
 }
 
-// ReplaceWith replaces op by another op, which takes over its regions and the uses of its results, and may have more results. op is erased.
-func (op *Op) ReplaceWith(with *Op) {
-	for i, r := range op.regions {
-		with.regions[i].TakeBlocks(r)
+// AddResults gives an operation results of these types behind those that it has, and returns them.
+func (op *Op) AddResults(types []Type) []*Value {
+	n := len(op.results)
+	for _, t := range types {
+		op.results = append(op.results, &Value{typ: t, op: op, index: len(op.results)})
 	}
-	for i, r := range op.results {
-		with.results[i].NameHint = r.NameHint
-		r.ReplaceAllUsesWith(with.results[i])
-	}
-	op.Erase()
+	return slices.Clip(op.results[n:])
 }
 
 func (op *Op) dropAllReferences() {

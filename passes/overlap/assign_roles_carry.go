@@ -57,8 +57,6 @@ func (c *stateThreading) block(b *ir.Block, state []*ir.Value) {
 func (c *stateThreading) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 	b := ir.NewBuilder(c.s.Ctx)
 	b.Loc = op.Loc()
-	types := ir.TypesOf(slices.Concat(op.Results(), state))
-	var with *ir.Op
 	if loop, ok := ir.LoopOf(op); ok {
 		var args []*ir.Value
 		for _, v := range state {
@@ -70,11 +68,10 @@ func (c *stateThreading) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 			args = c.next(b, args)
 		}
 		c.block(op.Body(), args)
-		b.Before(op)
 		if planted.On("slot-miscounted") {
 			state = c.start
 		}
-		with = newLoop(b, loop, types, slices.Concat(loop.Inits(), state))
+		loop.SetInits(append(loop.Inits(), state...))
 	} else {
 		f := ir.Cast[tileaa.If](op)
 		if f.Else() == nil {
@@ -83,18 +80,6 @@ func (c *stateThreading) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 		}
 		c.block(f.Then(), state)
 		c.block(f.Else(), state)
-		b.Before(op)
-		with = tileaa.NewIf(b, types, f.Cond()).Op
 	}
-	n := op.NumResults()
-	op.ReplaceWith(with)
-	return slices.Clone(with.Results()[n:])
-}
-
-// newLoop makes a loop like another one with other loop-carried values, its lands attribute included; its region is empty.
-func newLoop(b *ir.Builder, like ir.Flow, types []ir.Type, inits []*ir.Value) *ir.Op {
-	if f, ok := ir.As[tileaa.For](like.Op); ok {
-		return tileaa.NewFor(b, types, f.Lower(), f.Upper(), f.Step(), inits, tileaa.ForOptions{Unsigned: f.Unsigned(), Expanded: f.Expanded(), Lands: f.Lands()}).Op
-	}
-	return tileaa.NewLoop(b, types, inits).Op
+	return op.AddResults(ir.TypesOf(state))
 }

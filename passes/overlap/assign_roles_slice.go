@@ -88,16 +88,15 @@ func (c *sliceCopier) flow(b *ir.Builder, op *ir.Op, f ir.Flow) {
 		}
 	}
 	var to *ir.Op
-	if f.Kind.IsLoop() {
-		to = newLoop(b, f, types, c.kept(f.Inits(), f.Carried()))
-		if loop, ok := ir.As[tileaa.For](to); ok {
-			loop.SetLands(c.lands(loop.Lands(), f.Carried()))
-		}
-		for i := range to.Operands()[:to.NumOperands()-len(c.kept(f.Inits(), f.Carried()))] {
-			to.SetOperand(i, c.m.Lookup(op.Operand(i)))
-		}
-	} else {
-		to = tileaa.NewIf(b, types, c.m.Lookup(op.Operand(0))).Op
+	switch inits := c.kept(f.Inits(), f.Carried()); op.Code() {
+	case tileaa.OpFor:
+		loop := ir.Cast[tileaa.For](op)
+		to = tileaa.NewFor(b, types, c.m.Lookup(loop.Lower()), c.m.Lookup(loop.Upper()), c.m.Lookup(loop.Step()), inits, tileaa.ForOptions{
+			Unsigned: loop.Unsigned(), Remainder: loop.Remainder(), Expanded: loop.Expanded(), Lands: c.lands(loop.Lands(), f.Carried())}).Op
+	case tileaa.OpLoop:
+		to = tileaa.NewLoop(b, types, inits).Op
+	default:
+		to = tileaa.NewIf(b, types, c.m.Lookup(ir.Cast[tileaa.If](op).Cond())).Op
 	}
 	for i, r := range op.Regions() {
 		for _, from := range r.Blocks() {

@@ -247,13 +247,14 @@ func (x *expansion) steadyState(start *ir.Value, begun [][]*ir.Value) {
 	end.SetOperandGroup(0, slices.Concat(end.Operands(), passed))
 	x.eraseOld(old)
 	if len(x.inFlight) == 0 {
-		x.replaceLoop(inits)
+		x.flow.Carry(inits)
 		return
 	}
 	lands := carryInFlight(x.flow, x.inFlight)
 	x.b.After(x.inFlight[len(x.inFlight)-1].Op)
 	tileaa.NewDotWait(x.b, int64(len(x.inFlight))) // those of the iteration before are over
-	x.replaceLoop(inits).SetLands(lands)
+	x.flow.Carry(inits)
+	x.loop.SetLands(lands)
 }
 
 // insertWaits puts the wait of each group in the loop, and behind it the copies that begin there. It returns, by copy, the tokens of what
@@ -437,23 +438,4 @@ func (x *expansion) eraseOld(body []*ir.Op) {
 			op.Erase()
 		}
 	}
-}
-
-// replaceLoop replaces the loop by one with further loop-carried values and the same body.
-func (r *rewriting) replaceLoop(more []*ir.Value) tileaa.For {
-	return ir.Cast[tileaa.For](r.replace(more))
-}
-
-// replace does so for any loop. One without a counter keeps its results.
-func (r *rewriting) replace(more []*ir.Value) *ir.Op {
-	op := r.flow.Op
-	r.b.Before(op)
-	inits := append(r.flow.Inits(), more...)
-	types := ir.TypesOf(op.Results())
-	if r.flow.Kind == ir.CountedFlow {
-		types = ir.TypesOf(inits)
-	}
-	loop := newLoop(r.b, r.flow, types, inits)
-	op.ReplaceWith(loop)
-	return loop
 }

@@ -249,8 +249,7 @@ func (n *nest) expand(s *pass.State) {
 			inits, passed = append(inits, second[v]), append(passed, third[v])
 		}
 		end.SetOperandGroup(0, passed)
-		n.b.Loc = n.flow.Op.Loc()
-		n.replace(inits)
+		n.flow.Carry(inits)
 	}
 	for _, op := range slices.Backward(n.inner.Block().Ops()) {
 		if (n.slice[op] || op.Code() == tileaa.OpRingSlot) && !op.HasUses() {

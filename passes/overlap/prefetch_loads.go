@@ -243,7 +243,7 @@ func prefetchLoads(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most
 		}
 	}
 	end.SetOperandGroup(0, append(end.Operands(), following...))
-	r.replaceLoop(inits)
+	r.flow.Carry(inits)
 	return true
 }
 

@@ -265,7 +265,8 @@ func (k *skewCandidate) skew(s *pass.State) {
 		next = tileaa.NewDotLand(k.b, next.Type(), next, nil, tileaa.DotLandOptions{}).Result()
 	}
 	end.SetOperandGroup(0, append(end.Operands(), next))
-	k.replaceLoop([]*ir.Value{first}).SetExpanded(k.expand)
+	k.flow.Carry([]*ir.Value{first})
+	k.loop.SetExpanded(k.expand)
 }
 
 // prologue issues the product of the first iteration in front of the loop, if there is one.

@@ -370,7 +370,7 @@ func (g *staging) steadyState(start *ir.Value) {
 	passed := tileaa.NewRingNext(g.b, position, g.slots).Result()
 	end.SetOperandGroup(0, append(end.Operands(), passed))
 	g.erase()
-	g.replaceLoop([]*ir.Value{start})
+	g.flow.Carry([]*ir.Value{start})
 }
 
 // keepProductInFlight leaves the accumulating product in flight while the next iteration's operands are stored to another slot. One of the

@@ -227,7 +227,7 @@ func (t *loadSchedule) rewrite(s *pass.State) {
 	inits := t.prologue(carried)
 	t.steadyState(carried, behind)
 	t.eraseMoved(carried)
-	t.replaceLoop(inits)
+	t.flow.Carry(inits)
 }
 
 // needs is the backward slice of the loads of store i within the body, loads included, up to ops that are given.

@@ -475,26 +475,22 @@ func (c *slicer) carriedOut(v *ir.Value) *ir.Value {
 func (c *slicer) throughEnd(v *ir.Value) *ir.Value {
 	op := v.ParentBlock().ParentOp()
 	c.b.Loc = op.Loc()
-	var with *ir.Op
-	if f, loop := ir.As[tileaa.For](op); loop {
+	if loop, ok := ir.LoopOf(op); ok {
 		end, arg := op.Body().Terminator(), op.Body().AddArg(v.Type())
 		end.SetOperandGroup(0, append(end.Operands(), joinTokens(c.b.Before(end), []*ir.Value{arg, v})))
-		inits := append(slices.Clone(f.Inits()), joinTokens(c.b.Before(op), nil))
-		with = tileaa.NewFor(c.b, ir.TypesOf(inits), f.Lower(), f.Upper(), f.Step(), inits, tileaa.ForOptions{Unsigned: f.Unsigned(), Remainder: f.Remainder()}).Op
-	} else {
-		f := ir.Cast[tileaa.If](op)
-		if f.Else() == nil {
-			tileaa.NewYield(c.b.AtEnd(op.Region(1).AddBlock()), nil)
-		}
-		for _, b := range []*ir.Block{f.Then(), f.Else()} {
-			end, token := b.Terminator(), v
-			if b != v.ParentBlock() {
-				token = joinTokens(c.b.Before(end), nil)
-			}
-			end.SetOperandGroup(0, append(end.Operands(), token))
-		}
-		with = tileaa.NewIf(c.b.Before(op), ir.TypesOf(append(op.Results(), v)), f.Cond()).Op
+		loop.Carry([]*ir.Value{joinTokens(c.b.Before(op), nil)})
+		return op.Result(op.NumResults() - 1)
 	}
-	op.ReplaceWith(with)
-	return with.Result(with.NumResults() - 1)
+	f := ir.Cast[tileaa.If](op)
+	if f.Else() == nil {
+		tileaa.NewYield(c.b.AtEnd(op.Region(1).AddBlock()), nil)
+	}
+	for _, b := range []*ir.Block{f.Then(), f.Else()} {
+		end, token := b.Terminator(), v
+		if b != v.ParentBlock() {
+			token = joinTokens(c.b.Before(end), nil)
+		}
+		end.SetOperandGroup(0, append(end.Operands(), token))
+	}
+	return op.AddResults([]ir.Type{v.Type()})[0]
 }

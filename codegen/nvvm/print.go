@@ -107,7 +107,7 @@ func print_(f *fn, op *ir.Op) {
 	one := f.oneOwner()
 	f.ifThenDo(one, func() {
 		for i, v := range values {
-			if strings.ContainsAny(pieces[i].Conversion, "hc") { // takes an int, of which it prints the low bits
+			if pieces[i].TakesInt() {
 				for k, x := range args[i] {
 					if x.k == kI64 {
 						args[i][k] = f.trunc(x, kI32)

@@ -36,6 +36,9 @@ func Split(format string) (pieces []Piece, rest string, err error) {
 	return pieces, format[start:], nil
 }
 
+// TakesInt reports whether printf reads an int for a conversion that Fit gave an integer, and prints its low bits, however wide the integer is.
+func (p Piece) TakesInt() bool { return strings.ContainsAny(p.Conversion, "hc") }
+
 // conversionForm is %, flags, width, precision, length, and a letter of those that print something.
 var conversionForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^%([-+ #0]*)(\d*)(\.\d*)?(hh|h|ll|l|j|z|t|L)?([diuoxXcspeEfFgGaA])$`)

@@ -22,33 +22,44 @@ type nvidiaFault struct{ why, text, instead, target string }
 // `instead` in place of `text` gives what is expected, so it was this that was wrong.
 var nvidiaFaults = map[string]nvidiaFault{
 	"copied_then_overwritten_in_loop": {
-		"no cp.async.wait_group, and no mbarrier, stands between the first copies of the right operand and the ldmatrix that read it",
-		"cp.async.commit_group;", "cp.async.commit_group; cp.async.wait_all;", ""},
+		why:  "no cp.async.wait_group, and no mbarrier, stands between the first copies of the right operand and the ldmatrix that read it",
+		text: "cp.async.commit_group;", instead: "cp.async.commit_group; cp.async.wait_all;",
+	},
 	"loop_split_beyond_the_largest_number": {
-		"the number after 3*2^29 is 2^31, which is taken for negative, so below the bound: the loop never ends, and all that is left of the kernel is a jump to itself", "", "", ""},
+		why: "the number after 3*2^29 is 2^31, which is taken for negative, so below the bound: the loop never ends, and all that is left of the kernel is a jump to itself",
+	},
 	"print_what_does_not_apply": {
-		"it passes an operand as it is to a conversion of another type, which prints other bytes: the dialect leaves that open", "", "", ""},
+		why: "it passes an operand as it is to a conversion of another type, which prints other bytes: the dialect leaves that open",
+	},
 	"print_i64_as_int": {
-		"it passes 64 bits of each element to a conversion that takes an int: the dialect leaves that open", "", "", ""},
+		why: "it passes 64 bits of each element to a conversion that takes an int: the dialect leaves that open",
+	},
 	"alloca_in_a_loop": {
-		"the memory of an iteration is freed before its last two stores, which run in the next one", "", "", ""},
+		why: "the memory of an iteration is freed before its last two stores, which run in the next one",
+	},
 	"gather_offset_wraps_in_pieces": {
-		"an offset that no signed number of 64 bits is counts as negative, so rows behind it are those of the array: the dialect leaves that open", "", "", ""},
+		why: "an offset that no signed number of 64 bits is counts as negative, so rows behind it are those of the array: the dialect leaves that open",
+	},
 	"one_warp_beside_one_that_copies": {
-		"lanes read what other lanes of the warp copy, which have waited for it, without meeting them",
-		"cp.async.wait_group \t", "cp.async.wait_all; bar.warp.sync -1; cp.async.wait_group \t", ""},
+		why:  "lanes read what other lanes of the warp copy, which have waited for it, without meeting them",
+		text: "cp.async.wait_group \t", instead: "cp.async.wait_all; bar.warp.sync -1; cp.async.wait_group \t",
+	},
 	"release_in_a_loop_of_copies": {
-		"no cp.async.wait_group stands between the copies of the reduced tile and the loads that read it",
-		"cp.async.commit_group;", "cp.async.commit_group; cp.async.wait_all; bar.sync 0;", "sm_80"},
+		why:  "no cp.async.wait_group stands between the copies of the reduced tile and the loads that read it",
+		text: "cp.async.commit_group;", instead: "cp.async.commit_group; cp.async.wait_all; bar.sync 0;", target: "sm_80",
+	},
 	"store_in_pieces_before_a_release": {
-		"one thread releases without meeting those that stored: the dialect leaves that open, for no token comes from the stores",
-		"setp.ne.b32 \t%p6, %r1, 0;", "bar.sync 0; setp.ne.b32 \t%p6, %r1, 0;", ""},
+		why:  "one thread releases without meeting those that stored: the dialect leaves that open, for no token comes from the stores",
+		text: "setp.ne.b32 \t%p6, %r1, 0;", instead: "bar.sync 0; setp.ne.b32 \t%p6, %r1, 0;",
+	},
 	"strides_i16_unsigned": {
-		"no barrier stands between the stores and the loads that come behind them, of memory where two rows of a view overlap",
-		"ld.global.b32 \t%r2,", "bar.sync 0; ld.global.b32 \t%r2,", ""},
+		why:  "no barrier stands between the stores and the loads that come behind them, of memory where two rows of a view overlap",
+		text: "ld.global.b32 \t%r2,", instead: "bar.sync 0; ld.global.b32 \t%r2,",
+	},
 	"unsigned_loop_from_beyond_its_end": {
-		"the loop compares its bounds without sign, but whether its last iteration, which stands alone, takes place is asked with sign",
-		"setp.gt.s64 \t%p9, %rd3, 99;", "setp.gt.u64 \t%p9, %rd3, 99;", ""},
+		why:  "the loop compares its bounds without sign, but whether its last iteration, which stands alone, takes place is asked with sign",
+		text: "setp.gt.s64 \t%p9, %rd3, 99;", instead: "setp.gt.u64 \t%p9, %rd3, 99;",
+	},
 }
 
 // TestNvidiaGivesWhatRegressionsExpect holds the expectations of tests/regress against NVIDIA's PTX of the same texts: they are what

@@ -78,20 +78,16 @@ func accumulatorsOf(outputs ...*output) int {
 	return most
 }
 
-// cutSteps cuts the products of an entry along K whose operands take more shared memory than the plan gives them.
-func cutSteps(s *pass.State, entry *ir.Op) error {
+// cutSteps cuts the products of an entry along K whose operands take more shared memory than the plan gives them; changed reports whether there are
+// some.
+func cutSteps(s *pass.State, entry *ir.Op) (changed bool, err error) {
 	c := newSlicer(s, entry)
-	c.cutsSteps()
+	c.steps, c.limit, c.productDemands = true, kernel.WholeRegisters, ProductsOf(c.s, c.entry)
 	if err := c.decide(); err != nil {
-		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error(), Cause: err}
+		return false, &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error(), Cause: err}
 	}
 	c.build()
-	return nil
-}
-
-// cutsSteps has a slicer cut products along K, and nothing else.
-func (c *slicer) cutsSteps() {
-	c.steps, c.limit, c.productDemands = true, kernel.WholeRegisters, ProductsOf(c.s, c.entry)
+	return len(c.groups) > 0, nil
 }
 
 // stepPieces is the number of pieces along K in which the operands of a product fit into the plan's bytes, or as many as there can be.

@@ -45,34 +45,46 @@ import (
 func Tiles(s *pass.State) error {
 	made := 0
 	for _, entry := range s.Entries() {
-		plan := tileaa.PlanOf(entry)
-		if plan.SlicesK > 1 {
-			sliceK(s, entry, int64(plan.SlicesK))
-		}
-		if plan.OperandBytes > 0 {
-			expandIotas(s, entry)
-		}
-		if plan.Sliced {
-			if err := slicePieces(s, entry, &made); err != nil {
-				return err
-			}
-		}
-		if plan.OperandBytes > 0 {
-			if err := cutSteps(s, entry); err != nil {
-				return err
-			}
+		if _, err := cutEntry(s, entry, &made); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// slicePieces makes big tiles of an entry in pieces.
-func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
+// cutEntry cuts the tiles of an entry as its plan says; changed reports whether there are some that it cuts.
+func cutEntry(s *pass.State, entry *ir.Op, made *int) (changed bool, err error) {
+	plan := tileaa.PlanOf(entry)
+	if plan.SlicesK > 1 {
+		changed = sliceK(s, entry, int64(plan.SlicesK))
+	}
+	if plan.OperandBytes > 0 {
+		expandIotas(s, entry)
+	}
+	if plan.Sliced {
+		cut, err := slicePieces(s, entry, made)
+		if err != nil {
+			return false, err
+		}
+		changed = changed || cut
+	}
+	if plan.OperandBytes > 0 {
+		cut, err := cutSteps(s, entry)
+		if err != nil {
+			return false, err
+		}
+		changed = changed || cut
+	}
+	return changed, nil
+}
+
+// slicePieces makes big tiles of an entry in pieces; changed reports whether there are some.
+func slicePieces(s *pass.State, entry *ir.Op, made *int) (changed bool, err error) {
 	branchesToSelects(s, entry)
 	defer selectsToBranches(s, entry)
 	c, before, notes := newSlicer(s, entry), *made, s.Notes
 	c.opsMade = made
-	err := c.decide()
+	err = c.decide()
 	if c.expandExtractedIotas() {
 		*made, s.Notes = before, notes
 		c = newSlicer(s, entry)
@@ -82,14 +94,14 @@ func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
 	switch {
 	case err == nil:
 		c.build()
+		return len(c.groups) > 0, nil
 	case c.products && c.threads < layout.WarpSize*cost.MaxWarps, c.hasBiggerPlan():
-		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error()}
+		return false, &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error()}
 	case c.fitsWhole():
 		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
-	default:
-		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error(), Cause: c.err}
+		return false, nil
 	}
-	return nil
+	return false, &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error(), Cause: c.err}
 }
 
 // slicer slices one entry.

@@ -268,7 +268,7 @@ func MayLeave(op *Op) bool {
 
 // ForwardedTo lists the values of which operand i of a terminator is an incoming value: results of the operation it leaves, and the
 // carried value of a loop that it continues; or those of which operand i of a loop is the initial value: what the loop carries, and the
-// result of a loop that may have no iteration. It is the inverse of Incoming.
+// result of a loop that may have no iteration; none for other operations. It is the inverse of Incoming.
 func ForwardedTo(op *Op, i int) []*Value {
 	if loop, ok := LoopOf(op); ok {
 		k, carried := loop.InitIndex(i)
@@ -276,6 +276,9 @@ func ForwardedTo(op *Op, i int) []*Value {
 			return nil
 		}
 		return loop.taking(k)
+	}
+	if !op.Traits().Has(Terminator) {
+		return nil
 	}
 	p := Target(op)
 	if p == nil {

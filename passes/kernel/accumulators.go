@@ -183,7 +183,7 @@ func (l *liveness) collect(entry *ir.Op) {
 					l.add(op.Result(0))
 				}
 			}
-			for _, v := range forwardedTo(u) {
+			for _, v := range ir.ForwardedTo(u.Owner(), u.Index()) {
 				l.add(v)
 			}
 		}
@@ -268,21 +268,6 @@ func (l *liveness) ofTensorUnit(d tileaa.Dot) bool {
 	return ok && k.Atom.Tensor != nil
 }
 
-// forwardedTo lists the block arguments and results, the phis of loops and branches, that an operand flows to.
-func forwardedTo(u *ir.Use) []*ir.Value {
-	op := u.Owner()
-	if f, ok := ir.LoopOf(op); ok {
-		if i, ok := f.InitIndex(u.Index()); ok {
-			return f.Carried()[i : i+1]
-		}
-		return nil
-	}
-	if op.Def.Flow.Kind >= ir.YieldFlow {
-		return ir.ForwardedTo(op, u.Index())
-	}
-	return nil
-}
-
 // dies reports whether an operation is the last use of an accumulator.
 func (l *liveness) dies(v *ir.Value, op *ir.Op) bool {
 	return l.lastUses[l.number[v]] == l.at[op].begin
@@ -342,7 +327,7 @@ func (l *liveness) coalesce(entry *ir.Op) {
 		default:
 			taken := map[*ir.Value]bool{} // only one phi can be coalesced with a value: a second one gets a copy
 			for i, v := range op.Operands() {
-				for _, to := range forwardedTo(op.OperandUse(i)) {
+				for _, to := range ir.ForwardedTo(op, i) {
 					if !taken[v] && l.isAccumulator(v) {
 						join(v, to, op)
 					}

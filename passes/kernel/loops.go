@@ -112,7 +112,7 @@ func dependentOnProducts(s *pass.State, loop *ir.Op) map[*ir.Value]bool {
 		for u := list[i].FirstUse(); u != nil; u = u.Next() {
 			if ir.IsProperAncestor(loop, u.Owner()) {
 				add(u.Owner().Results())
-				add(forwardedTo(u))
+				add(ir.ForwardedTo(u.Owner(), u.Index()))
 			}
 		}
 	}

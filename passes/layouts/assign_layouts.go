@@ -30,7 +30,7 @@ func Assign(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		a := newAssigner(s, entry)
 		a.rewriteBlock(entry.Body())
-		sweep(s, entry)
+		s.EraseDead(entry) // the originals of what is rematerialized
 		sinkToBranches(s, entry.Body())
 	}
 	return nil
@@ -441,25 +441,6 @@ func compact(l layout.Layout) layout.Layout {
 	}
 	b.Reg = regs
 	return layout.Must(l.Shape(), b)
-}
-
-// sweep erases the rematerialized originals that nobody uses any more.
-func sweep(s *pass.State, entry *ir.Op) {
-	var erase func(b *ir.Block)
-	erase = func(b *ir.Block) {
-		for op := b.Last(); op != nil; {
-			s.Step()
-			prev := op.Prev()
-			for rb := range op.Blocks() {
-				erase(rb)
-			}
-			if op.Traits().Has(ir.Pure) && !op.HasUses() {
-				op.Erase()
-			}
-			op = prev
-		}
-	}
-	erase(entry.Body())
 }
 
 func ints(shape []int64) []int {

@@ -34,7 +34,7 @@ func Rematerialize(s *pass.State) error {
 		for _, b := range blocks {
 			rematerializeAfter(s, b, loops[b])
 		}
-		sweep(s, entry)
+		s.EraseDead(entry)
 	}
 	return nil
 }

@@ -128,6 +128,25 @@ func (s *State) Step() { s.Ctx.Step() }
 // Walk is ir.Walk that counts a step for every operation.
 func (s *State) Walk(op *ir.Op, order ir.WalkOrder, visit func(*ir.Op)) { s.Ctx.Walk(op, order, visit) }
 
+// EraseDead erases the ops without uses and effects inside op. It walks backwards, so that the operands of dead ops die in the same walk.
+func (s *State) EraseDead(op *ir.Op) {
+	for b := range op.Blocks() {
+		for o := b.Last(); o != nil; {
+			s.Step()
+			prev := o.Prev()
+			if ir.IsDead(o) {
+				o.Erase()
+			} else {
+				s.EraseDead(o)
+				if ir.IsDead(o) { // its region has become empty
+					o.Erase()
+				}
+			}
+			o = prev
+		}
+	}
+}
+
 // WalkRoots walks all Roots.
 func (s *State) WalkRoots(order ir.WalkOrder, visit func(*ir.Op)) {
 	for _, root := range s.Roots() {

@@ -37,14 +37,12 @@ func (o *tokenOrder) followersOf(op *ir.Op) map[*ir.Op]bool {
 		seen[v] = true
 		for u := v.FirstUse(); u != nil; u = u.Next() {
 			user := u.Owner()
-			if len(passesOn(user, u.Index())) == 0 {
+			on := passesOn(user, u.Index())
+			if len(on) == 0 {
 				set[user] = true
-				if n := user.NumResults(); n > 0 && tileaa.IsToken(user.Result(n-1)) {
-					visit(user.Result(n - 1))
-				}
-				continue
+				on = slices.DeleteFunc(slices.Clone(user.Results()), func(r *ir.Value) bool { return !tileaa.IsToken(r) })
 			}
-			for _, w := range passesOn(user, u.Index()) {
+			for _, w := range on {
 				visit(w)
 			}
 		}
@@ -60,13 +58,10 @@ func (o *tokenOrder) followersOf(op *ir.Op) map[*ir.Op]bool {
 
 // passesOn lists the values as which operand i of a join, a loop or a terminator goes on; none for operations that use it.
 func passesOn(op *ir.Op, i int) []*ir.Value {
-	switch op.Code() {
-	case tileaa.OpJoinMemToken:
+	if op.Code() == tileaa.OpJoinMemToken {
 		return op.Results()
-	case tileaa.OpFor, tileaa.OpLoop, tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
-		return ir.ForwardedTo(op, i)
 	}
-	return nil
+	return ir.ForwardedTo(op, i)
 }
 
 // mayRepeat reports whether a load may happen at a place after it, beside the writes of a group: no other write that must see it

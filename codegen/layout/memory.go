@@ -187,6 +187,20 @@ func Strided(shape, order []int) MemLayout {
 	return mustMem(shape, bases, 0, 0)
 }
 
+// FastestFirst is the order of dimensions in memory in which dim comes first and the others follow as in row-major order; none for rank 0.
+func FastestFirst(dim, rank int) []int {
+	var order []int
+	for d := rank - 1; d >= 0; d-- {
+		if d != dim {
+			order = append(order, d)
+		}
+	}
+	if rank > 0 {
+		order = append([]int{dim}, order...)
+	}
+	return order
+}
+
 // Padded is Strided with pad unused elements after every row of the fastest dimension.
 func Padded(shape, order []int, pad int) MemLayout {
 	m := Strided(shape, order)

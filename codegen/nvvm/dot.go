@@ -83,13 +83,11 @@ func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
 	}
 	left := p.left.l.Shape()
 	rank := len(left)
-	batches, from, to := 1, 0, left[rank-1]
+	batches := 1
 	if rank == 3 {
 		batches = left[0]
 	}
-	if part := op.Depths(); len(part) == 2 {
-		from, to = int(part[0]), int(part[1])
-	}
+	from, to := p.depths(op)
 	ofRows, ofColumns := a.LayoutA.Regs(), a.LayoutB.Regs()
 	if swap {
 		ofRows, ofColumns = ofColumns, ofRows

@@ -55,17 +55,21 @@ func vectorName(k kind, n int) string {
 // inWords reports whether an access of n elements of kind k moves 32-bit words.
 func inWords(k kind, n int) bool { return k.bits() < 32 && n*k.bits() >= 32 }
 
+// moved is the kind and number of what an access of n elements of kind k moves.
+func moved(k kind, n int) (kind, int) {
+	switch {
+	case inWords(k, n):
+		return kI32, n * k.bits() / 32
+	case k == kI8 && n == 2:
+		return kI16, 1
+	}
+	return k, n
+}
+
 // loadRun loads one run into a tile. Where the guard is false the registers get what the tile fill holds; fill may be nil when it is
 // always true. name is the instruction up to its type, "ld.global".
 func (f *fn) loadRun(name string, r run, out, fill *tile) {
-	n := len(r.regs)
-	k := out.k
-	switch {
-	case inWords(k, n):
-		k, n = kI32, n*out.k.bits()/32
-	case k == kI8 && n == 2:
-		k, n = kI16, 1
-	}
+	k, n := moved(out.k, len(r.regs))
 	var fallback []reg
 	if !r.guard.is(1) {
 		fallback = f.runRegs(fill, r.regs)
@@ -155,13 +159,7 @@ func (f *fn) loadWords(row string, r run, fallback []reg) []reg {
 
 // storeRun stores one run of a tile.
 func (f *fn) storeRun(name string, r run, x *tile) {
-	n, k := len(r.regs), x.k
-	switch {
-	case inWords(k, n):
-		k, n = kI32, n*k.bits()/32
-	case k == kI8 && n == 2:
-		k, n = kI16, 1
-	}
+	k, n := moved(x.k, len(r.regs))
 	vals := f.runRegs(x, r.regs)
 	f.guarded(name+"."+vectorName(k, n), r.guard, append([]reg{r.base, i32(r.offset)}, vals...)...)
 }
@@ -290,15 +288,10 @@ func scopeWord(op *ir.Op) string {
 // accessName is the instruction of a load or store up to its type, with order and scope when it is strong. Acquire and release
 // loads and stores of codes that have them; a barrier that makes them hold for the whole tile block is not theirs to add.
 func (f *fn) accessName(op *ir.Op, verb string) (name string, strong bool) {
-	order := ir.Cast[tileaa.MemoryOp](op).Order()
-	if order == def.Weak {
+	if !tileaa.IsStrong(op) {
 		return verb + f.space(), false
 	}
-	word := map[def.MemOrder]string{def.Relaxed: ".relaxed", def.Acquire: ".acquire", def.Release: ".release"}[order]
-	if word == "" {
-		f.bug("a %s with memory order %d", verb, order)
-	}
-	return verb + word + scopeWord(op) + f.space(), true
+	return verb + "." + orderWord(op) + scopeWord(op) + f.space(), true
 }
 
 // vecOf is how many elements an instruction may move, as select-atoms decided.

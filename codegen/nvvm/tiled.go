@@ -144,7 +144,7 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	}
 	a.bits = decided.CoordinateBits()
 	a.prepare()
-	masked, vectors := slices.Clone(decided.Masked()), a.vectors(vec)
+	masked, vectors := slices.Clone(decided.Masked()), a.vectors(vec, fastOf(op, l.Rank()))
 	inside := func(int) reg { return reg{} }
 	if decided.Ragged() && len(vectors.Groups[0].Regs) > 1 {
 		fast, _ := decided.Fast()
@@ -276,25 +276,10 @@ func (a *addresser) coordinateKind(d int) kind {
 	return kI64
 }
 
-// vectors groups the registers into runs along the dimension whose elements are neighbours in memory.
-func (a *addresser) vectors(vec int) layout.Vectors {
+// vectors groups the registers into runs of at most vec elements along dimension fast, whose elements are neighbours in memory.
+func (a *addresser) vectors(vec, fast int) layout.Vectors {
 	shape := ints(a.view.shape)
-	fast := len(shape) - 1
-	for d := range shape {
-		if a.strides[a.dims[d]].is(1) && d != a.sparse && shape[d] > 1 {
-			fast = d
-		}
-	}
-	if len(shape) == 0 || !a.strides[a.dims[fast]].is(1) || fast == a.sparse {
-		vec = 1
-	}
-	order := []int{fast}
-	for d := len(shape) - 1; d >= 0; d-- {
-		if d != fast {
-			order = append(order, d)
-		}
-	}
-	m := layout.Strided(shape, order)
+	m := layout.Strided(shape, layout.FastestFirst(fast, len(shape)))
 	for ; ; vec /= 2 {
 		if v, ok := m.Vectors(a.l, vec); ok {
 			return v

@@ -173,13 +173,13 @@ func wholeSectors(l layout.Layout, fast, elemBytes int) bool {
 func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layout {
 	shape := ints(t.Shape)
 	if n := len(shape); a.lines[t.Shape[n-1]] && fast == n-1 && shape[fast] >= layout.WarpSize*a.warps {
-		return layout.BlockedSpan(shape, max(min(vec, shape[fast]/(layout.WarpSize*a.warps)), least), shape[fast], fastest(fast, n), a.warps)
+		return layout.BlockedSpan(shape, max(min(vec, shape[fast]/(layout.WarpSize*a.warps)), least), shape[fast], layout.FastestFirst(fast, n), a.warps)
 	}
 	if per := int(t.NumElements()) / (layout.WarpSize * a.warps); vec > per {
 		vec = max(per, least)
 	}
 	vec = min(vec, shape[fast])
-	return layout.Blocked(shape, vec, fastest(fast, len(shape)), a.warps)
+	return layout.Blocked(shape, vec, layout.FastestFirst(fast, len(shape)), a.warps)
 }
 
 // linesOf are the extents along the last dimension of tiles of one line that a loop takes for all lines of another tile, in an entry that neither multiplies nor
@@ -220,9 +220,9 @@ func (a *assigner) stagedLayout(load *ir.Op, t *tileaa.TileType, fast, vec int) 
 		return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: sectorBytes / own, Rows: rows, Wide: copyBytes / own}, a.warps), true
 	case bytes > own && vec*bytes > copyBytes:
 		if near := max(vec, swizzleWidth/bytes); m.Group > 0 {
-			return layout.BlockedSpan(shape, vec, near, fastest(fast, len(shape)), a.warps), true
+			return layout.BlockedSpan(shape, vec, near, layout.FastestFirst(fast, len(shape)), a.warps), true
 		} else if len(shape) > 1 && int(t.NumElements()) >= vec*layout.WarpSize*a.warps { // other lanes have the rest of the rows
-			next := layout.DimBits(shape, fastest(fast, len(shape))[1])
+			next := layout.DimBits(shape, layout.FastestFirst(fast, len(shape))[1])
 			return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: near, Rows: next, Wide: 1}, a.warps), true
 		}
 	}
@@ -417,18 +417,7 @@ func log2(n int) int {
 	return k
 }
 
-func rowMajor(rank int) []int { return fastest(rank-1, rank)[:rank] } // none for a scalar
-
-// fastest is the order of dimensions in memory in which dim comes first and the others follow as in row-major order.
-func fastest(dim, rank int) []int {
-	order := []int{dim}
-	for d := rank - 1; d >= 0; d-- {
-		if d != dim {
-			order = append(order, d)
-		}
-	}
-	return order
-}
+func rowMajor(rank int) []int { return layout.FastestFirst(rank-1, rank) }
 
 // packed is the layout of the result of a pack or unpack: what a thread makes of its elements, where it holds what belongs together, else a default one.
 func (a *assigner) packed(op *ir.Op) anchor {

@@ -23,7 +23,7 @@ func (a *assigner) toScalarBuffer(op *ir.Op, i int, d dotTiling) *ir.Value {
 	v = a.inOwnLayout(v)
 	src, k := *tileaa.LayoutOf(v), d.C.Rank()-1-i
 	if d.words {
-		return a.store(op, v, layout.Strided(src.Shape(), fastest(k, src.Rank())))
+		return a.store(op, v, layout.Strided(src.Shape(), layout.FastestFirst(k, src.Rank())))
 	}
 	return a.store(op, v, layout.FactorLayout(src, d.C.RemoveDim(k).ExpandDim(k), k, tileaa.ElemBytes(tileaa.AsTile(v).Elem), least))
 }
@@ -120,5 +120,5 @@ func operandMem(op *ir.Op, m layout.MemLayout) layout.MemLayout {
 
 // matrixRows is the swizzled memory layout of a matrix in rows along a dimension.
 func matrixRows(shape []int, fast, elemBytes int) layout.MemLayout {
-	return layout.Swizzled(shape, fastest(fast, len(shape)), elemBytes, min(swizzleWidth, shape[fast]*elemBytes))
+	return layout.Swizzled(shape, layout.FastestFirst(fast, len(shape)), elemBytes, min(swizzleWidth, shape[fast]*elemBytes))
 }

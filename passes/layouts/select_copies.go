@@ -184,7 +184,7 @@ func copyWidth(s *pass.State, load *ir.Op) (vec int, ok bool) {
 	vec = int(width)
 	if l := tileaa.LayoutOf(load.Result(0)); l != nil {
 		fast, _ := access.Fast()
-		vec = layout.Strided(l.Shape(), fastest(int(fast), l.Rank())).MaxVec(*l, vec)
+		vec = layout.Strided(l.Shape(), layout.FastestFirst(int(fast), l.Rank())).MaxVec(*l, vec)
 		if p, ok := ir.As[tileaa.Load](load); ok && p.Left() != nil && vec < int(width) { // it counts the elements of wider accesses
 			return vec, false
 		}
@@ -538,7 +538,7 @@ func matrixRead(s *pass.State, mem layout.MemLayout, dst layout.Layout, elemBits
 
 // rowBuffer is a swizzled buffer that a layout fills in rows, along what neighbouring registers hold.
 func rowBuffer(src layout.Layout, elemBytes, first, rowBits, places int) layout.MemLayout {
-	return layout.SwizzledRotated(src.Shape(), fastest(fastDim(src), src.Rank()), elemBytes, swizzleWidth, first, rowBits, places)
+	return layout.SwizzledRotated(src.Shape(), layout.FastestFirst(fastDim(src), src.Rank()), elemBytes, swizzleWidth, first, rowBits, places)
 }
 
 // fastDim is the dimension along which the first registers of a layout lie, the last one where there is none.

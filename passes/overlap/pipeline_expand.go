@@ -15,13 +15,14 @@ import (
 
 // rewriting is a loop and the builder that rewrites it.
 type rewriting struct {
-	*pipeline
+	*aheadLoop
 	b *ir.Builder
 }
 
 // expansion is the software pipelining of one loop: a prologue, and a loop that begins the copies of later iterations.
 type expansion struct {
 	rewriting
+	copies         []tileaa.AsyncCopy
 	slots          int64
 	groups         []*group     // in the order of their waits
 	rings          []*ir.Value  // by copy
@@ -33,7 +34,7 @@ type expansion struct {
 
 // expand makes rings of so many slots, for groups of copies that are waited for together.
 func (p *pipeline) expand(s *pass.State, c choice) {
-	x := &expansion{rewriting: rewriting{p, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}, slots: int64(c.slots), groups: c.groups, oneBlock: c.blocks == 1, spareRegisters: c.blocks <= 2 && c.registersFit}
+	x := &expansion{rewriting: rewriting{p.aheadLoop, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}, copies: p.copies, slots: int64(c.slots), groups: c.groups, oneBlock: c.blocks == 1, spareRegisters: c.blocks <= 2 && c.registersFit}
 	x.b.Loc = p.loop.Op.Loc()
 	copies := make([]*ir.Op, len(p.copies))
 	for i, c := range p.copies {

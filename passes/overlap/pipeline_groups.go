@@ -106,7 +106,7 @@ func (p *pipeline) groupsByProduct() []*group {
 		return nil
 	}
 	for _, g := range list {
-		q := pipeline{loop: p.loop, flow: p.flow, allowLoads: true, slice: map[*ir.Op]bool{}}
+		q := newAheadLoop(p.loop.Op, true)
 		for _, i := range g.copies {
 			q.computable(p.copies[i].Block())
 			q.computable(p.copies[i].When())

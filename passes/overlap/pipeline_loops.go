@@ -1,6 +1,7 @@
 package overlap
 
 import (
+	"maps"
 	"math"
 
 	"tileiras/codegen/cost"
@@ -94,25 +95,43 @@ func countedLoops(s *pass.State, entry *ir.Op) (loops []*ir.Op) {
 	return loops
 }
 
-// pipeline is a loop whose copies can be software-pipelined.
-type pipeline struct {
-	loop        tileaa.For
+// aheadLoop is a loop, and what of it is computed iterations ahead.
+type aheadLoop struct {
+	loop        tileaa.For // unless it is not counted
 	flow        ir.Flow
-	copies      []tileaa.AsyncCopy
-	tokens      [][]*ir.Value   // by copy: the tokens from outside of the loop that it comes after
 	allowLoads  bool            // addresses may depend on loads and tiles
-	slice       map[*ir.Op]bool // backward slice of the copies' addresses, computed ahead
+	slice       map[*ir.Op]bool // backward slice of the addresses that are computed ahead
+	carriedArgs []*ir.Value     // loop-carried arguments that the slice depends on
 	order       tokenOrder      // nil until somebody asks
 	place       map[*ir.Op]int  // of the ops of the body; nil until somebody asks
-	carriedArgs []*ir.Value     // loop-carried arguments that the slice depends on
+}
+
+func newAheadLoop(op *ir.Op, allowLoads bool) *aheadLoop {
+	a := &aheadLoop{allowLoads: allowLoads, slice: map[*ir.Op]bool{}}
+	a.flow, _ = ir.LoopOf(op)
+	a.loop, _ = ir.As[tileaa.For](op)
+	return a
+}
+
+// attempt is a copy whose slice may grow without that of a.
+func (a *aheadLoop) attempt() *aheadLoop {
+	with := *a
+	with.slice = maps.Clone(a.slice)
+	return &with
+}
+
+// pipeline is a loop whose copies can be software-pipelined.
+type pipeline struct {
+	*aheadLoop
+	copies []tileaa.AsyncCopy
+	tokens [][]*ir.Value // by copy: the tokens from outside of the loop that it comes after
 }
 
 // pipelined reports whether every copy of a loop can be begun iterations ahead: it is directly in the body, fills a buffer of the iteration
 // that is otherwise only read afterwards, its address is computable ahead from the induction variable and loop-carried values, and nothing
 // that the loop writes comes before it.
 func pipelined(op *ir.Op) (p *pipeline, ok bool) {
-	p = &pipeline{loop: ir.Cast[tileaa.For](op), allowLoads: true, slice: map[*ir.Op]bool{}}
-	p.flow, _ = ir.LoopOf(op)
+	p = &pipeline{aheadLoop: newAheadLoop(op, true)}
 	if len(p.flow.Continues()) != 1 {
 		return nil, false
 	}
@@ -140,7 +159,7 @@ func pipelined(op *ir.Op) (p *pipeline, ok bool) {
 }
 
 // filledOnce reports whether a buffer is allocated in the loop's body and only read after fill, the one op that writes it.
-func (p *pipeline) filledOnce(fill *ir.Op, buffer *ir.Value) bool {
+func (p *aheadLoop) filledOnce(fill *ir.Op, buffer *ir.Value) bool {
 	alloc := buffer.DefiningOp()
 	body := p.loop.Op.Body()
 	if alloc == nil || alloc.Block() != body || alloc.Code() != tileaa.OpAllocShared || fill.Block() != body {
@@ -167,7 +186,7 @@ func (p *pipeline) filledOnce(fill *ir.Op, buffer *ir.Value) bool {
 }
 
 // computable reports whether a value can be computed iterations ahead, and adds what computes it to the slice.
-func (p *pipeline) computable(v *ir.Value) bool {
+func (p *aheadLoop) computable(v *ir.Value) bool {
 	a := kernel.NewAheadSlice(p.flow.Op)
 	a.AllowLoads, a.Ops, a.CarriedArgs = p.allowLoads, p.slice, p.carriedArgs
 	ok := a.Computable(v)

@@ -82,14 +82,14 @@ func nestOf(op *ir.Op, copying map[*ir.Op]bool) (n *nest, ok bool) {
 	if !ok || !copying[op] {
 		return nil, false
 	}
-	n = &nest{rewriting: rewriting{pipeline: &pipeline{flow: flow, allowLoads: true, slice: map[*ir.Op]bool{}}}}
+	n = &nest{rewriting: rewriting{aheadLoop: newAheadLoop(op, true)}}
 	if ways := flow.Continues(); len(ways) != 1 || ways[0] != op.Body().Terminator() {
 		return nil, false
 	}
-	if flow.Kind == ir.CountedFlow {
-		n.loop = ir.Cast[tileaa.For](op)
-	} else if n.exit = exitOf(flow); n.exit == nil {
-		return nil, false
+	if flow.Kind != ir.CountedFlow {
+		if n.exit = exitOf(flow); n.exit == nil {
+			return nil, false
+		}
 	}
 	for op := op.Body().First(); op != nil; op = op.Next() {
 		switch {

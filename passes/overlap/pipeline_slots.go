@@ -100,7 +100,7 @@ func chooseFor(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 }
 
 // loopDemand is what an iteration asks of a multiprocessor, but for shared memory.
-func (p *pipeline) loopDemand(s *pass.State, entry *ir.Op, accumulators int) cost.Loop {
+func (p *aheadLoop) loopDemand(s *pass.State, entry *ir.Op, accumulators int) cost.Loop {
 	return loopDemandOf(s, tileaa.PlanOf(entry), p.loop, accumulators)
 }
 

@@ -1,7 +1,6 @@
 package overlap
 
 import (
-	"maps"
 	"slices"
 
 	"tileiras/codegen/cost"
@@ -203,8 +202,7 @@ func prefetchStallingLoads(s *pass.State, loads []*ir.Op, held, shared int) (blo
 //	                                        continue %next
 //	                                      }
 func prefetchLoads(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most int) (some bool) {
-	r := &rewriting{&pipeline{loop: ir.Cast[tileaa.For](loop), allowLoads: true, slice: map[*ir.Op]bool{}}, ir.NewBuilder(s.Ctx).Before(loop)}
-	r.flow, _ = ir.LoopOf(loop)
+	r := &rewriting{newAheadLoop(loop, true), ir.NewBuilder(s.Ctx).Before(loop)}
 	r.b.Loc = loop.Loc()
 	list := r.prefetchable(others, most)
 	if len(list) == 0 {
@@ -259,13 +257,12 @@ func (r *rewriting) prefetchable(others func(op *ir.Op) bool, most int) (list []
 		if !kernel.IsPlainLoad(op) || others(op) || tileaa.IsStrong(op) || op.Result(1).HasUses() || !op.Result(0).HasUses() {
 			continue
 		}
-		n, with := max(1, kernel.RegistersOf(op.Result(0))), *r.pipeline
+		n := max(1, kernel.RegistersOf(op.Result(0)))
 		if registers+n > most || !kernel.CanPrefetch(op) {
 			continue
 		}
-		with.slice = maps.Clone(r.slice)
-		if with.computable(op.Result(0)) && len(with.carriedArgs) == 0 {
-			list, registers, r.pipeline = append(list, prefetchedLoad{load: op}), registers+n, &with
+		if with := r.attempt(); with.computable(op.Result(0)) && len(with.carriedArgs) == 0 {
+			list, registers, r.aheadLoop = append(list, prefetchedLoad{load: op}), registers+n, with
 		}
 	}
 	for i := range list {

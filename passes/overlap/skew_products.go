@@ -72,6 +72,8 @@ type skewContext struct {
 type skewCandidate struct {
 	skewContext
 	rewriting
+	copies []tileaa.AsyncCopy
+	tokens [][]*ir.Value // by copy: those from outside of the loop that it comes after
 	sum    []tileaa.Dot
 	reads  map[*ir.Op]bool // what reads its factors in the loop
 	expand bool            // unroll the loop by two, which saves moves and takes registers for more addresses
@@ -82,8 +84,7 @@ func (k *skewCandidate) last() tileaa.Dot { return k.sum[len(k.sum)-1] }
 
 // skewable finds the first such chain of a loop.
 func (in skewContext) skewable(op *ir.Op) *skewCandidate {
-	k := &skewCandidate{skewContext: in, rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), slice: map[*ir.Op]bool{}}}, reads: map[*ir.Op]bool{}}
-	k.flow, _ = ir.LoopOf(op)
+	k := &skewCandidate{skewContext: in, rewriting: rewriting{aheadLoop: newAheadLoop(op, false)}, reads: map[*ir.Op]bool{}}
 	if len(k.flow.Continues()) != 1 {
 		return nil
 	}

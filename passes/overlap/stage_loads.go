@@ -118,8 +118,7 @@ type stagedStore struct {
 
 // newStaging finds the staged stores of a loop with products on a matrix unit; nil without any.
 func newStaging(s *pass.State, op *ir.Op) *staging {
-	g := &staging{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), slice: map[*ir.Op]bool{}}}, body: op.Body().Ops()}
-	g.flow, _ = ir.LoopOf(op)
+	g := &staging{rewriting: rewriting{aheadLoop: newAheadLoop(op, false)}, body: op.Body().Ops()}
 	products := slices.DeleteFunc(slices.Clone(g.body), func(o *ir.Op) bool { return !tileaa.IsProduct(o) })
 	if len(g.flow.Continues()) != 1 || len(products) == 0 {
 		return nil
@@ -135,10 +134,9 @@ func newStaging(s *pass.State, op *ir.Op) *staging {
 			if g.order == nil {
 				g.order = tokenOrderOf(g.flow)
 			}
-			c := collector{&pipeline{loop: g.loop, flow: g.flow, slice: maps.Clone(g.slice), carriedArgs: g.carriedArgs, order: g.order, place: g.place},
-				&stagedStore{st, nil, map[*ir.Op]bool{}, map[*ir.Op]bool{}}}
+			c := collector{g.attempt(), &stagedStore{st, nil, map[*ir.Op]bool{}, map[*ir.Op]bool{}}}
 			if c.collect(st.Value()) && len(c.loads) > 0 && c.closed() {
-				g.stores, g.pipeline = append(g.stores, c.stagedStore), c.pipeline
+				g.stores, g.aheadLoop = append(g.stores, c.stagedStore), c.aheadLoop
 			}
 		}
 	}
@@ -154,7 +152,7 @@ const maxPrefetchBeside = 8
 
 // collector finds what one store needs.
 type collector struct {
-	*pipeline
+	*aheadLoop
 	*stagedStore
 }
 

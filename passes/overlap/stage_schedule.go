@@ -232,7 +232,7 @@ func (t *loadSchedule) rewrite(s *pass.State) {
 
 // needs is the backward slice of the loads of store i within the body, loads included, up to ops that are given.
 func (t *loadSchedule) needs(i int, given func(op *ir.Op) bool) map[*ir.Op]bool {
-	may := maps.Clone(t.pipeline.slice)
+	may := maps.Clone(t.slice)
 	maps.Copy(may, t.stores[i].early)
 	var loaded []*ir.Value
 	for _, l := range t.stores[i].loads {

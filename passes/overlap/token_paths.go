@@ -25,7 +25,7 @@ const maxOutside = 64
 
 // comesAfter lists the tokens from outside of the loop that a token comes after; free is false if it comes after anything in the loop but
 // weak reads.
-func (p *pipeline) comesAfter(v *ir.Value) (outside []*ir.Value, free bool) {
+func (p *aheadLoop) comesAfter(v *ir.Value) (outside []*ir.Value, free bool) {
 	switch {
 	case v == nil:
 		return nil, true

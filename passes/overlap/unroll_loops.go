@@ -86,8 +86,7 @@ type unrolling struct {
 
 // newUnrolling finds the loads that can go first.
 func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
-	u := &unrolling{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op)}}, loads: map[*ir.Op][]*ir.Value{}, early: map[*ir.Op]int{}}
-	u.flow, _ = ir.LoopOf(op)
+	u := &unrolling{rewriting: rewriting{aheadLoop: newAheadLoop(op, false)}, loads: map[*ir.Op][]*ir.Value{}, early: map[*ir.Op]int{}}
 	a := addressing{u, u.waiting(s), map[*ir.Value]int{}, map[*ir.Value]bool{}}
 	for o := op.Body().First(); o != nil; o = o.Next() {
 		s.Step()

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 )
 
@@ -179,6 +180,15 @@ func (d *EnumDef) Of(v uint32) EnumAttr { return EnumAttr{d, v} }
 
 // Enum is an enumeration whose cases are constants of the Go type E. It is known by its address.
 type Enum[E ~uint32] struct{ EnumDef }
+
+// NewEnum makes an enumeration of a dialect whose cases, constants of the Go type E, have the values 0, 1, 2, ...
+func NewEnum[E ~uint32](dialect, name string, keywords ...string) Enum[E] {
+	cases := make([]EnumCase, len(keywords))
+	for i, k := range keywords {
+		cases[i] = EnumCase{Keyword: k, Value: uint32(i)}
+	}
+	return Enum[E]{EnumDef{Dialect: dialect, GoType: func() string { return reflect.TypeFor[E]().Name() }, Name: name, Cases: cases}}
+}
 
 // Of makes the attribute of a case.
 func (e *Enum[E]) Of(v E) EnumAttr { return e.EnumDef.Of(uint32(v)) }

@@ -1,21 +1,13 @@
 package def
 
-import (
-	"reflect"
-
-	"tileiras/ir"
-)
+import "tileiras/ir"
 
 // dialect is the name of the dialect.
 const dialect = "tileaa"
 
-// enum makes an enumeration whose cases, constants of the Go type E, have the values 0, 1, 2, ... on the wire.
+// enum makes an enumeration of the dialect whose cases have the values 0, 1, 2, ... on the wire.
 func enum[E ~uint32](name string, keywords ...string) ir.Enum[E] {
-	cases := make([]ir.EnumCase, len(keywords))
-	for i, k := range keywords {
-		cases[i] = ir.EnumCase{Keyword: k, Value: uint32(i)}
-	}
-	return ir.Enum[E]{EnumDef: ir.EnumDef{Dialect: dialect, GoType: func() string { return reflect.TypeFor[E]().Name() }, Name: name, Cases: cases}}
+	return ir.NewEnum[E](dialect, name, keywords...)
 }
 
 // The enumerations of TileAA. Their values equal those of the bytecode (Tile IR bytecode, enum values), so that

@@ -169,7 +169,7 @@ func (l Loop) averageCycles(t *target.Target, slots, blocks, extra int, latencie
 		if slots > 1 {
 			latency = max(0, latency/(slots-1)-l.warpCycles(t)-l.stallCycles(blocks))
 		}
-		sum += l.cycles(t, blocks, latency+extra)
+		sum += l.CyclesWithStall(t, blocks, latency+extra)
 	}
 	return sum / len(latencies)
 }
@@ -241,7 +241,7 @@ func (l Loop) staggeredCycles(t *target.Target, products, blocks int, overlapped
 		hidden = max(l.warpCycles(t)+l.stallCycles(blocks), blocks*l.throughputCycles(t)) * (products - 1) / products
 	}
 	for _, latency := range latencies {
-		sum += l.cycles(t, blocks, products*max(0, latency-hidden)+(products-1)*barrierStall)
+		sum += l.CyclesWithStall(t, blocks, products*max(0, latency-hidden)+(products-1)*barrierStall)
 	}
 	return sum / len(latencies)
 }
@@ -261,7 +261,7 @@ func (l Loop) StagedSlots(t *target.Target, shared [MaxStagedSlots + 1]int) int 
 		if bytes == 0 {
 			continue
 		}
-		if time := l.cycles(t, max(l.blocksWith(t, bytes), 1), [MaxStagedSlots + 1]int{memoryLatencies[0], barrierStall}[slots]); least == 0 || time <= least {
+		if time := l.CyclesWithStall(t, max(l.blocksWith(t, bytes), 1), [MaxStagedSlots + 1]int{memoryLatencies[0], barrierStall}[slots]); least == 0 || time <= least {
 			best, least = slots, time
 		}
 	}
@@ -320,11 +320,6 @@ func ExposedLoadCycles(t *target.Target, meanwhile Loop) int {
 	return max(0, memoryLatencies[0]-meanwhile.throughputCycles(t))
 }
 
-// CyclesWithStall is the time of an iteration of so many resident blocks whose warps stall for so many extra cycles.
-func (l Loop) CyclesWithStall(t *target.Target, blocks, wait int) int {
-	return l.cycles(t, blocks, wait)
-}
-
 // MultipliesAsync reports whether products run asynchronously, as wgmma or on the tensor unit.
 func (l Loop) MultipliesAsync() bool { return l.Warpgroups > 0 || l.TensorColumns > 0 }
 
@@ -350,10 +345,10 @@ func (l Loop) stallCycles(blocks int) int {
 	return cycles
 }
 
-// cycles is the time of an iteration whose warps stall for extra cycles: the busiest unit is as busy as the warps keep it, each of which
+// CyclesWithStall is the time of an iteration of so many resident blocks whose warps stall for extra cycles: the busiest unit is as busy as the warps keep it, each of which
 // works for a part of its time. The warps of a block meet at a barrier in every iteration, so they compute with their results at the same
 // time; what else they do, and what other blocks do, is taken as independent.
-func (l Loop) cycles(t *target.Target, blocks, extra int) int {
+func (l Loop) CyclesWithStall(t *target.Target, blocks, extra int) int {
 	own, stop := l.warpCycles(t), l.stallCycles(blocks)+extra
 	const unit = 1 << 12
 	if l.Warps*blocks <= 4 { // nothing else runs while a warp waits for its own results

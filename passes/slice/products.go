@@ -36,6 +36,7 @@ func productDim(op *ir.Op, i, dim int) (int, bool) {
 // exist whole.
 type FeedsProducts map[*ir.Value]bool
 
+// Of reports whether a value is such an operand, or only goes into them.
 func (f FeedsProducts) Of(v *ir.Value) bool {
 	if known, ok := f[v]; ok {
 		return known
@@ -302,19 +303,19 @@ func (ps *Products) loadedBytes(v *ir.Value, seen map[*ir.Value]bool) int {
 	return n
 }
 
-// room is what a kernel has for the operands of one product.
-type room struct {
+// Room is what a kernel has for the operands of one product.
+type Room struct {
 	sharedBytes   int // bytes of shared memory
 	registerBytes int // bytes of registers, of all threads
 }
 
 // Room is what a kernel of so many warps has, given so much shared memory.
-func (ps *Products) Room(warps, shared int) room {
-	return room{shared, cost.OperandRoom(ps.s.Target, warps, ps.Accumulators(warps))}
+func (ps *Products) Room(warps, shared int) Room {
+	return Room{shared, cost.OperandRoom(ps.s.Target, warps, ps.Accumulators(warps))}
 }
 
 // TooBig reports whether a product takes more room than there is for its operands, or too much code.
-func (p Product) TooBig(r room) bool {
+func (p Product) TooBig(r Room) bool {
 	return p.SharedBytes > r.sharedBytes || p.RegisterBytes > r.registerBytes ||
 		p.OK && p.Atom.Atom.Scalar() && p.accs*p.Extent.K/p.Atom.Atom.Shape.K > cost.ScalarInstructions
 }

@@ -162,13 +162,17 @@ func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 	list := SumOf(ir.Cast[Dot](product))
 	acc, sum := list[0].Acc(), list[len(list)-1].Result()
 	flow, loop := ir.LoopOf(product.ParentOp())
-	if !loop || product.Block() != product.ParentOp().Body() || !acc.HasOneUse() || !sum.HasOneUse() {
+	if !loop || !acc.HasOneUse() {
 		return 0, false
 	}
 	carried, ok = flow.CarriedIndex(acc)
-	end := sum.FirstUse()
-	ok = ok && end.Owner() == product.Block().Terminator() && end.Owner().Code() == OpContinue && end.Index() == carried
-	return carried, ok && len(flow.Continues()) == 1 // another one would give something else
+	return carried, ok && isNext(sum, flow, carried)
+}
+
+// isNext reports whether a value is what each iteration of a loop gives the next one as carried value i, and nothing else.
+func isNext(v *ir.Value, loop ir.Flow, i int) bool {
+	end := loop.Op.Body().Terminator()
+	return v.HasOneUse() && end.Code() == OpContinue && v.FirstUse() == end.OperandUse(i) && len(loop.Continues()) == 1
 }
 
 // AddsToNothing reports whether the accumulator of a product is zero.
@@ -188,13 +192,11 @@ func ScaledSumOf(d Dot) (x ScaledSum, ok bool) {
 	m, ok := ir.DefinedBy[Mulf](SumOf(d)[0].Acc())
 	flow, loop := ir.LoopOf(d.Op.ParentOp())
 	if !ok || !loop || ElemBits(AsTile(d.Result()).Elem) != 32 || m.Rounding() != def.RoundNearestEven || m.FlushToZero() || m.Op.Block() != d.Op.Block() ||
-		!m.Result().HasOneUse() || !d.Result().HasOneUse() {
+		!m.Result().HasOneUse() {
 		return x, false
 	}
 	for i, v := range []*ir.Value{m.Lhs(), m.Rhs()} {
-		number, carried := flow.CarriedIndex(v)
-		end := d.Result().FirstUse()
-		if carried && v.HasOneUse() && end.Owner().Code() == OpContinue && end.Owner() == flow.Op.Body().Terminator() && end.Index() == number {
+		if number, carried := flow.CarriedIndex(v); carried && v.HasOneUse() && isNext(d.Result(), flow, number) {
 			return ScaledSum{d, m, m.Op.Operand(1 - i), number}, true
 		}
 	}

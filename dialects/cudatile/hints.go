@@ -96,13 +96,21 @@ func checkHint(op ir.Code, key ir.NamedAttr) string {
 	}
 	hints, _ := key.Value.(ir.DictAttr)
 	for _, h := range hints {
-		rule, ok := hintRules[h.Name]
-		if !ok || !slices.Contains(rule.ops, op) {
-			return h.Name + " is not known hint for current Operation"
+		if msg := HintFault(op, key.Name, h); msg != "" {
+			return msg
 		}
-		if msg := rule.check(key.Name, h.Value); msg != "" {
-			return msg + key.Name + "." + h.Name
-		}
+	}
+	return ""
+}
+
+// HintFault says what is wrong with a hint that an operation has under a key, "" when nothing is. A hint with a fault has no effect.
+func HintFault(op ir.Code, key string, hint ir.NamedAttr) string {
+	rule, ok := hintRules[hint.Name]
+	if !ok || !slices.Contains(rule.ops, op) {
+		return hint.Name + " is not known hint for current Operation"
+	}
+	if msg := rule.check(key, hint.Value); msg != "" {
+		return msg + key + "." + hint.Name
 	}
 	return ""
 }

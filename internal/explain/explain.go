@@ -457,7 +457,10 @@ func (w *writer) hintsOf(op *ir.Op, kernel bool, keys ir.DictAttr) {
 				continue // the GPU's own wins
 			}
 			seen[h.Name] = true
-			reason := w.dropped(h.Name, h.Value)
+			reason := cudatile.HintFault(op.Code(), key, h)
+			if reason == "" {
+				reason = w.dropped(h)
+			}
 			if reason == "" {
 				continue
 			}
@@ -483,40 +486,20 @@ func hintText(a ir.Attribute) string {
 	return ir.AttrText(a)
 }
 
-// dropped says why a hint has no effect, "" when it has one.
-func (w *writer) dropped(name string, value ir.Attribute) string {
-	n, isInt := value.(ir.IntegerAttr)
-	inRange := func(lo, hi int64, power bool) string {
-		if v := n.SInt(); !isInt || v < lo || v > hi || power && v&(v-1) != 0 {
-			return fmt.Sprintf("out of range: %d to %d", lo, hi)
-		}
-		return ""
-	}
-	switch name {
-	case "occupancy":
-		return inRange(1, 32, false)
-	case "num_worker_warps_per_cta":
-		return inRange(1, 32, true)
-	case "latency":
-		if r := inRange(1, 10, false); r != "" {
-			return r
-		}
+// dropped says why a hint without fault has no effect, "" when it has one.
+func (w *writer) dropped(h ir.NamedAttr) string {
+	n, _ := h.Value.(ir.IntegerAttr)
+	switch {
+	case h.Name == "latency":
 		return "the plan decides how many iterations ahead a loop loads"
-	case "allow_tma":
-		if b, ok := value.(ir.BoolAttr); ok && !bool(b) {
-			return ""
-		}
+	case h.Name == "allow_tma" && h.Value == ir.BoolAttr(true):
 		return "copies take tensor maps where --tma asks for them"
-	case "num_cta_in_cga":
-		switch {
-		case isInt && n.SInt() <= 1:
-			return ""
-		case w.Target.ClusterMax == 1:
-			return w.Target.Name + " has no clusters"
-		}
+	case h.Name == "num_cta_in_cga" && n.SInt() > 1 && w.Target.ClusterMax == 1:
+		return w.Target.Name + " has no clusters"
+	case h.Name == "num_cta_in_cga" && n.SInt() > 1:
 		return "clusters are not supported yet"
 	}
-	return "unknown hint"
+	return ""
 }
 
 // uniq keeps the first of equal strings.

@@ -11,11 +11,15 @@ import (
 )
 
 // latency is the hint of a load, or nil.
-func (c *converter) latency(hints ir.DictAttr) *int64 {
-	if v, ok := c.Hint(hints, "latency").(ir.IntegerAttr); ok && v.SInt() >= 1 && v.SInt() <= 10 {
+func (c *converter) latency(op *ir.Op) *int64 {
+	if v, ok := c.hint(op, "latency").(ir.IntegerAttr); ok {
 		return new(v.SInt())
 	}
 	return nil
+}
+
+func (c *converter) hint(op *ir.Op, name string) ir.Attribute {
+	return c.Hint(op.Code(), ir.Cast[cudatile.HintedOp](op).OptimizationHints(), name)
 }
 
 // access is the token, order and scope that all memory operations have.
@@ -39,7 +43,7 @@ func (c *converter) loadPointer(op *ir.Op) {
 	t := c.typ(op, l.Result().Type())
 	if c.err == nil {
 		c.results(op, tileaa.NewLoad(c.b, t, c.operand(l.Source()), tileaa.LoadOptions{Mask: c.operand(l.Mask()),
-			Padding: c.operand(l.PaddingValue()), Token: a.token, Order: a.order, Scope: a.scope, Latency: c.latency(l.OptimizationHints())}).Op)
+			Padding: c.operand(l.PaddingValue()), Token: a.token, Order: a.order, Scope: a.scope, Latency: c.latency(op)}).Op)
 	}
 }
 
@@ -86,11 +90,11 @@ func (c *converter) loadView(op *ir.Op) {
 	l, a, block := cudatile.LoadViewTko{Op: op}, c.access(op), c.block(op)
 	t := c.typ(op, l.Tile().Type())
 	if c.err == nil {
-		if allowed, said := c.Hint(l.OptimizationHints(), "allow_tma").(ir.BoolAttr); said && !bool(allowed) {
+		if allowed, said := c.hint(op, "allow_tma").(ir.BoolAttr); said && !bool(allowed) {
 			ir.Cast[tileaa.BlockTile](block.DefiningOp()).SetMapless(true)
 		}
 		c.results(op, tileaa.NewTiledLoad(c.b, t, block, tileaa.TiledLoadOptions{Token: a.token, Order: a.order, Scope: a.scope,
-			Latency: c.latency(l.OptimizationHints())}).Op)
+			Latency: c.latency(op)}).Op)
 	}
 }
 

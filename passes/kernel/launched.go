@@ -40,7 +40,7 @@ func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 // hintedBlocks is the blocks that frontends launch for each multiprocessor of a kernel that takes any grid: as the occupancy hint says, one
 // without it.
 func hintedBlocks(s *pass.State, entry *ir.Op) int {
-	return max(1, s.IntHint(tileaa.HintsOf(entry), "occupancy"))
+	return max(1, s.EntryHint(entry, "occupancy"))
 }
 
 // maxScalarUses bounds the uses that are followed from the number of blocks, and the values that are followed to a block's number.

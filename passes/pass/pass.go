@@ -187,8 +187,8 @@ func (s *State) planFailed(e *ErrPlan) {
 	}
 }
 
-// Hint reads an optimization hint: the target's own first, then the default; nil when neither is there.
-func (s *State) Hint(hints ir.DictAttr, name string) ir.Attribute {
+// Hint reads a hint of an operation of cuda_tile: the target's own first, then the default; nil when neither is there, or it has a fault.
+func (s *State) Hint(op ir.Code, hints ir.DictAttr, name string) ir.Attribute {
 	keys := []string{"default"}
 	if s.Target != nil {
 		keys = []string{s.Target.Name, "default"}
@@ -197,6 +197,9 @@ func (s *State) Hint(hints ir.DictAttr, name string) ir.Attribute {
 		if e, found := hints.Get(key); found {
 			if d, ok := e.(ir.DictAttr); ok {
 				if a, ok := d.Get(name); ok {
+					if cudatile.HintFault(op, key, ir.NamedAttr{Name: name, Value: a}) != "" {
+						return nil
+					}
 					return a
 				}
 			}
@@ -205,9 +208,9 @@ func (s *State) Hint(hints ir.DictAttr, name string) ir.Attribute {
 	return nil
 }
 
-// IntHint reads a hint that is an integer; 0 without.
-func (s *State) IntHint(hints ir.DictAttr, name string) int {
-	n, _ := s.Hint(hints, name).(ir.IntegerAttr)
+// EntryHint reads a hint of an entry that is an integer from 1 on; 0 without.
+func (s *State) EntryHint(entry *ir.Op, name string) int {
+	n, _ := s.Hint(cudatile.OpEntry, tileaa.HintsOf(entry), name).(ir.IntegerAttr)
 	return int(n.SInt())
 }
 

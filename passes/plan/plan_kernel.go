@@ -43,7 +43,7 @@ func Kernel(s *pass.State) error {
 		if k >= len(viable) {
 			return &pass.ErrPlan{Entry: name, Reason: "no plan is left"}
 		}
-		if wanted, blocks := s.IntHint(tileaa.HintsOf(entry), "occupancy"), blocksOf(s, viable[k].plan); k == 0 && blocks < wanted {
+		if wanted, blocks := s.EntryHint(entry, "occupancy"), blocksOf(s, viable[k].plan); k == 0 && blocks < wanted {
 			why := "would spill"
 			switch {
 			case viable[k].sharedLimited:
@@ -120,14 +120,12 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1, cost.NonAccumulatorRegisters, math.MaxInt), cost: price{quarters: cost.SpreadCost(0, 1).Quarters()}}}
 	}
 	warps := []int{4, 8, 16}
-	hinted := s.IntHint(tileaa.HintsOf(entry), "num_worker_warps_per_cta")
-	if hinted >= 1 && hinted <= 32 && hinted&(hinted-1) == 0 {
+	hinted := s.EntryHint(entry, "num_worker_warps_per_cta")
+	if hinted > 0 {
 		warps = []int{hinted}
 		for w := 2 * hinted; w <= cost.MaxWarps; w *= 2 {
 			warps = append(warps, w)
 		}
-	} else {
-		hinted = 0
 	}
 	if d.AccumulatorBits > 0 {
 		return productPlans(s, entry, products, warps, hinted)
@@ -285,7 +283,7 @@ func wholePlan(costs *pricing, warps int) candidate {
 			least = min(least, costs.maxLoopRegisters(warps))
 		}
 		blocks := costs.blocksBySharedMemory(warps)
-		c.sharedLimited = blocks < s.IntHint(tileaa.HintsOf(entry), "occupancy")
+		c.sharedLimited = blocks < s.EntryHint(entry, "occupancy")
 		c.plan, c.products = newPlan(s, entry, products.Demands, warps, least, blocks), costs.dotAtoms(warps)
 	}
 	return c
@@ -357,7 +355,7 @@ func productRegisters(d kernel.Demands, warps int) int {
 // newPlan is the plan of so many warps with all tiles whole. Its occupancy is what the hint asks for, reduced to maxBlocks and until a
 // thread has minRegisters.
 func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps, minRegisters, maxBlocks int) *tileaa.PlanAttr {
-	occupancy := min(s.IntHint(tileaa.HintsOf(entry), "occupancy"), maxBlocks)
+	occupancy := min(s.EntryHint(entry, "occupancy"), maxBlocks)
 	for occupancy > 1 && maxRegisters(s, warps, occupancy) < minRegisters {
 		occupancy--
 	}

@@ -100,9 +100,6 @@ func (f *fn) annotate(op *ir.Op) {
 	}
 	add(ptxop.KeyKernel, 1)
 	add(ptxop.KeyThreads, f.plan.Threads())
-	if f.plan.Occupancy > 1 {
-		add(ptxop.KeyMinCTAs, 1)
-	}
 	if f.plan.MaxReg > 0 {
 		add(ptxop.KeyMaxRegs, f.plan.MaxReg)
 	}

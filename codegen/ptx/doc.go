@@ -43,7 +43,6 @@
 //	!nvvm.annotations = !{!0, ...}   !0 = !{FN, !"key", i32 value, ...} with the keys
 //	    kernel               1: a kernel (as LLVM)
 //	    reqntidx             threads of a block, .reqntid (as LLVM)
-//	    minctasm             .minnctapersm (as LLVM)
 //	    maxnreg              .maxnreg (as LLVM)
 //	    tileiras.cluster     blocks of a cluster, .reqnctapercluster
 //	    tileiras.dynshared   size of a shared variable declared `external`

@@ -41,7 +41,6 @@ type Launch struct {
 	Cluster       int64 // blocks in a cluster, along x; 1 = no cluster
 	SharedStatic  int64
 	SharedDynamic int64 // to be asked for at the launch
-	MinBlocks     int64 // .minnctapersm, 0 = not said
 	MaxRegisters  int64 // .maxnreg, 0 = not said
 	Params        []Param
 }
@@ -143,7 +142,7 @@ func (e *emitter) reason() string {
 
 // launchInfo is what a launch must know of a kernel.
 func (k *kernel) launchInfo() Launch {
-	l := Launch{Name: k.name, Threads: k.launch.threads, Cluster: max(k.launch.cluster, 1), MinBlocks: k.launch.minCTAs, MaxRegisters: k.launch.maxRegs}
+	l := Launch{Name: k.name, Threads: k.launch.threads, Cluster: max(k.launch.cluster, 1), MaxRegisters: k.launch.maxRegs}
 	if k.dynamic {
 		l.SharedDynamic = k.bytes
 	} else {

@@ -16,7 +16,6 @@ import (
 type launch struct {
 	kernel  bool
 	threads int64 // of a block; 0 = not said
-	minCTAs int64
 	maxRegs int64
 	cluster int64 // blocks in a cluster; 0 = no cluster
 	dynamic int64 // bytes of dynamic shared memory
@@ -61,8 +60,6 @@ func launches(m *ir.Module) (map[*ir.Func]*launch, error) {
 				l.kernel = value != 0
 			case ptxop.KeyThreads:
 				l.threads = value
-			case ptxop.KeyMinCTAs:
-				l.minCTAs = value
 			case ptxop.KeyMaxRegs:
 				l.maxRegs = value
 			case ptxop.KeyClusterCTAs:

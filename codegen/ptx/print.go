@@ -266,9 +266,6 @@ func (p *printer) directives(k *kernel, o *Options) {
 	if l.threads > 0 {
 		p.printf(".reqntid %d\n", l.threads)
 	}
-	if l.minCTAs > 0 {
-		p.printf(".minnctapersm %d\n", l.minCTAs)
-	}
 	if l.maxRegs > 0 {
 		p.printf(".maxnreg %d\n", l.maxRegs)
 	}

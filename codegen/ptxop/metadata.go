@@ -8,10 +8,9 @@ const (
 	// !nvvm.annotations = !{!{FN, !"key", i32 value}, ...}.
 	Annotations = "nvvm.annotations"
 
-	// Keys of Annotations. The first four are LLVM's own.
+	// Keys of Annotations. The first three are LLVM's own.
 	KeyKernel      = "kernel"             // 1
 	KeyThreads     = "reqntidx"           // threads of a block
-	KeyMinCTAs     = "minctasm"           // blocks per multiprocessor, at least
 	KeyMaxRegs     = "maxnreg"            // registers per thread, at most
 	KeyClusterCTAs = "tileiras.cluster"   // blocks in a cluster
 	KeyDynShared   = "tileiras.dynshared" // bytes of dynamic shared memory

@@ -36,4 +36,4 @@ entry:
 }
 attributes #0 = { convergent nounwind }
 !nvvm.annotations = !{!0}
-!0 = !{void (i8 addrspace(1)*, i32)* @memory, !"reqntidx", i32 128, !"minctasm", i32 1, !"maxnreg", i32 128}
+!0 = !{void (i8 addrspace(1)*, i32)* @memory, !"reqntidx", i32 128, !"maxnreg", i32 128}

@@ -1,7 +1,6 @@
 package nvvm
 
 import (
-	"cmp"
 	"slices"
 
 	llvm "github.com/llir/llvm/ir"
@@ -397,7 +396,7 @@ func (r *rotation) splitCopies(blocks int) {
 
 // apply rotates the loop if registers suffice.
 func (r *rotation) apply(f *fn) bool {
-	limit := cmp.Or(f.plan.MaxReg, cost.RegisterLimit(f.target, f.plan.Threads(), 1))
+	limit := f.plan.Registers(cost.RegisterLimit(f.target, f.plan.Threads(), 1))
 	if !r.fits(limit) {
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 type PlanAttr struct {
 	Warps     int  // warps of a tile block that compute
 	Producers int  // further warps that only issue copies, in a role of their own
-	MaxReg    int  // registers per thread that the plan counts on; 0 = no bound
+	MaxReg    int  // registers per thread that the plan counts on; 0 = no bound, which Registers reads
 	Occupancy int  // tile blocks per multiprocessor that the plan counts on; 0 = any
 	Launched  int  // tile blocks that a launch has for a multiprocessor; 0 = one for each tile
 	Stages    int  // buffers in flight of a pipelined loop; 0 and 1 = no pipelining
@@ -40,6 +40,14 @@ func (a *PlanAttr) planFields() []planField {
 
 // Threads is the number of threads of a tile block.
 func (a *PlanAttr) Threads() int { return layout.WarpSize * (a.Warps + a.Producers) }
+
+// Registers is how many registers a thread may take of so many that the GPU has for it.
+func (a *PlanAttr) Registers(most int) int {
+	if a.MaxReg == 0 {
+		return most
+	}
+	return min(most, a.MaxReg)
+}
 
 type planField struct {
 	name string

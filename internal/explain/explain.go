@@ -284,7 +284,7 @@ func planText(p *tileaa.PlanAttr) string {
 		s += fmt.Sprintf(", %d more for copies", p.Producers)
 	}
 	if p.MaxReg > 0 {
-		s += fmt.Sprintf(", at most %d registers a thread", min(p.MaxReg, 255))
+		s += fmt.Sprintf(", at most %d registers a thread", p.MaxReg)
 	}
 	if p.Occupancy > 1 {
 		s += fmt.Sprintf(", %d blocks on a multiprocessor", p.Occupancy)
@@ -304,7 +304,7 @@ func planText(p *tileaa.PlanAttr) string {
 func planArgs(p *tileaa.PlanAttr) []remark.Arg {
 	args := []remark.Arg{arg("Warps", p.Warps), arg("Threads", p.Threads()), arg("Stages", max(p.Stages, 1))}
 	if p.MaxReg > 0 {
-		args = append(args, arg("MaxRegisters", min(p.MaxReg, 255)))
+		args = append(args, arg("MaxRegisters", p.MaxReg))
 	}
 	if p.Producers > 0 {
 		args = append(args, arg("Producers", p.Producers))
@@ -375,11 +375,7 @@ func (w *writer) resources() {
 	if largest > 0 {
 		args = append(args, arg("LargestTile", text), arg("LargestTileRegisters", largest))
 	}
-	registers := w.Target.RegistersPerThread
-	if plan.MaxReg > 0 {
-		registers = min(registers, plan.MaxReg)
-	}
-	registers = min(registers, cost.RegisterLimit(w.Target, plan.Threads(), 1))
+	registers := plan.Registers(cost.RegisterLimit(w.Target, plan.Threads(), 1))
 	blocks, limit := cost.Occupancy(w.Target, plan.Threads(), registers, shared)
 	args = append(args, arg("BlocksPerMultiprocessor", blocks), arg("LimitedBy", limit))
 	w.add(w.entry, remark.Resources, remark.Analysis, "RemarkResources",

@@ -1,7 +1,6 @@
 package layouts
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -90,7 +89,7 @@ func registersForSharedSlot(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, a
 			}
 		}
 	}
-	limit := cmp.Or(plan.MaxReg, cost.RegisterLimit(s.Target, layout.WarpSize*plan.Warps, 1))
+	limit := plan.Registers(cost.RegisterLimit(s.Target, layout.WarpSize*plan.Warps, 1)) // assign-roles may find no work for producers
 	return alive.During(loop, plan.Warps)+stay+most+kernel.StagingReserve <= limit
 }
 

@@ -167,7 +167,7 @@ func placeSeparately(s *pass.State, entry *ir.Op, list []*LiveInterval) (total i
 	}
 	plan := tileaa.PlanOf(entry)
 	blocks := func(registers, bytes int) int {
-		n, _ := cost.Occupancy(s.Target, plan.Threads(), min(max(registers, 1), s.Target.RegistersPerThread), bytes)
+		n, _ := cost.Occupancy(s.Target, plan.Threads(), min(registers, s.Target.RegistersPerThread), bytes)
 		if columns > 0 {
 			n = min(n, atom.TensorColumns/columns)
 		}

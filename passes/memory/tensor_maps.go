@@ -186,10 +186,7 @@ func (m *mapMaker) roomFor(maps []tensorMap) bool {
 		return true // it has none without them, which allocate-shared says
 	}
 	plan := tileaa.PlanOf(m.entry)
-	registers := cost.RegisterLimit(m.s.Target, plan.Threads(), max(plan.Occupancy, 1))
-	if plan.MaxReg > 0 {
-		registers = min(registers, plan.MaxReg)
-	}
+	registers := plan.Registers(cost.RegisterLimit(m.s.Target, plan.Threads(), max(plan.Occupancy, 1)))
 	blocks := func(bytes int) int {
 		n, _ := cost.Occupancy(m.s.Target, plan.Threads(), registers, bytes)
 		return n

@@ -105,7 +105,7 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	}
 	split(s, entry, plan)
 	plan.Stages = slots
-	if limit := cost.RegisterLimit(s.Target, plan.Threads(), blocks); plan.MaxReg > limit || plan.MaxReg == 0 && limit < s.Target.RegistersPerThread {
+	if limit := plan.Registers(cost.RegisterLimit(s.Target, plan.Threads(), blocks)); limit < s.Target.RegistersPerThread {
 		plan.MaxReg = limit
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"tileiras/codegen/cost"
-	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -56,9 +55,9 @@ func PipelineLoops(s *pass.State) error {
 		plan := *tileaa.PlanOf(entry)
 		plan.Stages = max(plan.Stages, most)
 		if alone && plan.MaxReg == 0 { // unasked, ptxas leaves room for more blocks, which there are not
-			plan.MaxReg = cost.RegisterLimit(s.Target, layout.WarpSize*plan.Warps, 1)
+			plan.MaxReg = cost.RegisterLimit(s.Target, plan.Threads(), 1)
 		}
-		if limit := registerBound(s, &plan, list); limit > 0 && (plan.MaxReg == 0 || plan.MaxReg > limit) {
+		if limit := registerBound(s, &plan, list); limit > 0 && plan.MaxReg != plan.Registers(limit) {
 			plan.MaxReg = limit
 			s.Remark(entry.Loc(), "at most %d registers a thread, for %d blocks of a multiprocessor", limit, boundedBlocks)
 		}

@@ -197,7 +197,7 @@ func alone(s *pass.State, entry *ir.Op, list []*memory.LiveInterval) bool {
 		return true
 	}
 	bytes, err := memory.PlaceBuffers(s, list)
-	blocks, _ := cost.Occupancy(s.Target, plan.Threads(), max(plan.MaxReg, 1), bytes)
+	blocks, _ := cost.Occupancy(s.Target, plan.Threads(), plan.MaxReg, bytes)
 	return err == nil && blocks == 1
 }
 

@@ -1,7 +1,6 @@
 package overlap
 
 import (
-	"cmp"
 	"slices"
 
 	"tileiras/codegen/cost"
@@ -58,13 +57,13 @@ func choices(s *pass.State, entry *ir.Op) (list []choice) {
 // chooseFor is the choice that codegen/cost finds best for a loop, among those that fit shared memory.
 func chooseFor(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 	plan, l := tileaa.PlanOf(entry), p.loopDemand(s, entry, r.accumulators)
-	c := choice{loop: p.loop.Op, slots: 1, groups: p.singleGroup(), registersFit: l.Registers <= cmp.Or(plan.MaxReg, s.Target.RegistersPerThread)}
+	c := choice{loop: p.loop.Op, slots: 1, groups: p.singleGroup(), registersFit: l.Registers <= plan.Registers(s.Target.RegistersPerThread)}
 	switch {
 	case plan.MaxReg == 0:
 	case plan.Occupancy > 1: // a hint: threads may take fewer
-		l.Registers = min(l.Registers, plan.MaxReg)
+		l.Registers = plan.Registers(l.Registers)
 	default: // long code takes all that it may
-		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)
+		l.Registers = plan.Registers(s.Target.RegistersPerThread)
 	}
 	rings, buffers := p.filled(), []*ir.Value(nil)
 	for slots := 1; slots <= cost.MaxSlots; slots++ {

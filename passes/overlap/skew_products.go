@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"tileiras/codegen/cost"
-	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -137,13 +136,9 @@ func (k *skewCandidate) pays(d tileaa.Dot) bool {
 	if a.Group > 0 && stored {
 		with += storeRegisters
 	}
-	limit := t.RegistersPerThread
-	if plan.MaxReg > 0 {
-		limit = min(limit, plan.MaxReg)
-	}
-	threads := layout.WarpSize * (plan.Warps + plan.Producers)
+	limit := plan.Registers(t.RegistersPerThread)
 	blocks := func(registers int) int {
-		n, _ := cost.Occupancy(t, threads, registers, 0)
+		n, _ := cost.Occupancy(t, plan.Threads(), registers, 0)
 		return n
 	}
 	before, after := blocks(all), blocks(max(all, with))

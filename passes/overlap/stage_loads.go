@@ -1,12 +1,10 @@
 package overlap
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
 	"tileiras/codegen/cost"
-	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -43,7 +41,7 @@ func StageLoads(s *pass.State) error {
 		for _, loop := range countedLoops(s, entry) {
 			g, waits := newStaging(s, loop), stallingLoads(s, loop)
 			if held := kernel.RecurrenceRegisters(loop); held > 0 {
-				limit := cmp.Or(tileaa.PlanOf(entry).MaxReg, s.Target.RegistersPerThread)
+				limit := tileaa.PlanOf(entry).Registers(s.Target.RegistersPerThread)
 				prefetchLoads(s, loop, func(*ir.Op) bool { return false }, limit-held)
 				continue
 			}
@@ -70,7 +68,7 @@ func StageLoads(s *pass.State) error {
 			most = max(most, prefetchStallingLoads(s, waits, held, r.bytes))
 		}
 		if plan := *tileaa.PlanOf(entry); most > 1 && plan.SumsInTensor { // whose sums are in tensor memory for the sake of other blocks
-			plan.MaxReg = min(plan.MaxReg, cost.RegisterLimit(s.Target, plan.Threads(), 2))
+			plan.MaxReg = plan.Registers(cost.RegisterLimit(s.Target, plan.Threads(), 2))
 			ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
 		}
 	}
@@ -214,10 +212,7 @@ func (g *collector) closed() bool {
 // loads stay where they are.
 func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 	plan := tileaa.PlanOf(entry)
-	limit := plan.MaxReg
-	if limit == 0 {
-		limit = cost.RegisterLimit(s.Target, layout.WarpSize*plan.Warps, 1)
-	}
+	limit := plan.Registers(cost.RegisterLimit(s.Target, plan.Threads(), 1))
 	sums := kernel.RegistersOf(g.product.Result()) // of the tensor unit they are in registers behind the loop
 	if plan.SumsInTensor {
 		sums = 0 // a piece of them

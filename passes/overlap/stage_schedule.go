@@ -84,10 +84,7 @@ func bestOccupancy(s *pass.State, plan *tileaa.PlanAttr, l cost.Loop, held, shar
 	}
 	least := 0
 	for blocks := max(most, 1); blocks > 0; blocks-- {
-		limit := cost.RegisterLimit(s.Target, plan.Threads(), blocks)
-		if plan.MaxReg > 0 {
-			limit = min(limit, plan.MaxReg)
-		}
+		limit := plan.Registers(cost.RegisterLimit(s.Target, plan.Threads(), blocks))
 		if held > limit {
 			continue
 		}

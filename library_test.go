@@ -46,20 +46,20 @@ func TestOptionsAreValidated(t *testing.T) {
 	}{
 		{tileiras.Options{GPU: "sm_80", Emit: "sass"}, `Options.Emit = "sass": it is one of cudatile bytecode tileaa llvm ptx cubin`},
 		{tileiras.Options{GPU: "sm_80", ABI: "c"}, `Options.ABI = "c": it is one of cuda tile`},
-		{tileiras.Options{GPU: "sm_80", Opt: 9}, `Options.Opt = "9": it is one of O0 O1 O2 O3`},
-		{tileiras.Options{GPU: "H100"}, `Options.GPU = "H100": it is one of sm_75 `},
-		{tileiras.Options{Emit: tileiras.Cubin}, `Options.GPU = "": it is one of sm_75 `},
-		{tileiras.Options{GPU: "sm_80", Emit: tileiras.PTX, StopAfter: "cse"}, `a compile that stops after cse gives tileaa, not ptx`},
+		{tileiras.Options{GPU: "sm_80", Opt: 9}, `Options.Opt = 9: it is one of O0 O1 O2 O3`},
+		{tileiras.Options{GPU: "H100"}, `Options.GPU = "H100": H100 is written sm_90; names are sm_75 `},
+		{tileiras.Options{Emit: tileiras.Cubin}, `a cubin is for one of these: give Options.GPU with sm_75 `},
+		{tileiras.Options{GPU: "sm_80", Emit: tileiras.PTX, StopAfter: "cse"}, `a compile that stops after cse gives tileaa, not ptx: leave out Options.StopAfter or Options.Emit`},
 		{tileiras.Options{GPU: "sm_80", Emit: tileiras.Bytecode, BytecodeVersion: "14.0"}, `Options.BytecodeVersion = "14.0": it is one of 13.1 13.2`},
-		{tileiras.Options{GPU: "sm_80", TimeLimit: -1}, `Options.TimeLimit = "-1ns"`},
-		{tileiras.Options{GPU: "sm_80", MemoryLimit: -1}, `Options.MemoryLimit = "-1"`},
+		{tileiras.Options{GPU: "sm_80", TimeLimit: -1}, `Options.TimeLimit = -1ns: it is a time`},
+		{tileiras.Options{GPU: "sm_80", MemoryLimit: -1}, `Options.MemoryLimit = -1: it is a number of bytes`},
 		{tileiras.Options{GPU: "sm_80", Roles: "all"}, `Options.Roles = "all": it is one of auto on off`},
 		{tileiras.Options{GPU: "sm_80", TF32: "cut"}, `Options.TF32 = "cut": it is one of rounded truncated`},
-		{tileiras.Options{GPU: "sm_80", SlicesK: 3}, `there are no 3 slices of a product; there are 1, 2 or 4`},
-		{tileiras.Options{GPU: "sm_80", MaxShared: -1}, `shared memory is not negative; 0 is what the GPU has`},
-		{tileiras.Options{GPU: "sm_80", MaxPTX: "new"}, `'new' is no version of PTX; one is written 8.4`},
-		{tileiras.Options{GPU: "sm_80", StopAfter: "optimise"}, `there is no pass named 'optimise'`},
-		{tileiras.Options{GPU: "sm_80", PrintAfter: []string{"x"}}, `there is no pass named 'x'`},
+		{tileiras.Options{GPU: "sm_80", SlicesK: 3}, `Options.SlicesK = 3: it is 1, 2 or 4`},
+		{tileiras.Options{GPU: "sm_80", MaxShared: -1}, `Options.MaxShared = -1: it is a number of bytes, or 0 for what the GPU has`},
+		{tileiras.Options{GPU: "sm_80", MaxPTX: "new"}, `Options.MaxPTX = "new": a version of PTX is written 8.4`},
+		{tileiras.Options{GPU: "sm_80", StopAfter: "optimise"}, `Options.StopAfter: there is no pass named 'optimise'`},
+		{tileiras.Options{GPU: "sm_80", PrintAfter: []string{"x"}}, `Options.PrintAfter: there is no pass named 'x'`},
 	} {
 		res, err := tileiras.Compile(t.Context(), src, c.o)
 		var e *tileiras.Error
@@ -69,6 +69,23 @@ func TestOptionsAreValidated(t *testing.T) {
 		}
 		if len(e.Diagnostics) != 1 || e.Diagnostics[0].ID != "option" || e.Code != 1 && e.Code != 2 {
 			t.Errorf("%+v: diagnostics %+v, code %d; want one of options", c.o, e.Diagnostics, e.Code)
+		}
+	}
+	// What is said later speaks of options, too.
+	multicast, err := os.ReadFile("tests/lit/emit-ptx/multimem.tileir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		src  []byte
+		o    tileiras.Options
+		want string
+	}{
+		{src, tileiras.Options{GPU: "sm_80", Emit: tileiras.Cubin, Ptxas: "/nowhere/ptxas"}, "the ptxas that Options.Ptxas names"},
+		{multicast, tileiras.Options{}, "no Options.GPU was given, so this was compiled for sm_80"},
+	} {
+		if _, err := tileiras.Compile(t.Context(), c.src, c.o); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "--") {
+			t.Errorf("%+v: %v; want %s", c.o, err, c.want)
 		}
 	}
 	// Dumps without a Log go nowhere.

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"tileiras/codegen/options"
 	_ "tileiras/internal/cache/remote" // caches may be behind servers
 	"tileiras/internal/driver"
 )
@@ -16,12 +18,12 @@ type Level string
 
 // The levels, in the order of the way down. "" is PTX.
 const (
-	CudaTile Level = "cudatile" // the input as Tile IR text
-	Bytecode Level = "bytecode" // Tile IR bytecode
-	TileAA   Level = "tileaa"   // the last module that knows tiles, as text
-	LLVM     Level = "llvm"     // LLVM IR text
-	PTX      Level = "ptx"      // PTX text
-	Cubin    Level = "cubin"    // a cubin, by NVIDIA's ptxas: docs/install.md says where it is looked for
+	CudaTile = Level(driver.EmitCudaTile) // the input as Tile IR text
+	Bytecode = Level(driver.EmitBytecode) // Tile IR bytecode
+	TileAA   = Level(driver.EmitTileAA)   // the last module that knows tiles, as text
+	LLVM     = Level(driver.EmitLLVM)     // LLVM IR text
+	PTX      = Level(driver.EmitPTX)      // PTX text
+	Cubin    = Level(driver.EmitCubin)    // a cubin, by NVIDIA's ptxas: docs/install.md says where it is looked for
 )
 
 // Native is the name of the GPU of this machine, for Options.GPU.
@@ -31,25 +33,25 @@ const Native = driver.Native
 type ABI string
 
 const (
-	CUDA ABI = "cuda" // an ordinary CUDA kernel, lowest PTX version that has the instructions; the default of all but a Cubin
-	Tile ABI = "tile" // as NVIDIA's tile compiler lays kernels out: block size (1, 1, 1), PTX 9.2 and later; the default of a Cubin
+	CUDA = ABI(options.CUDA) // an ordinary CUDA kernel, lowest PTX version that has the instructions; the default of all but a Cubin
+	Tile = ABI(options.Tile) // as NVIDIA's tile compiler lays kernels out: block size (1, 1, 1), PTX 9.2 and later; the default of a Cubin
 )
 
 // Roles says which kernels have warps that do nothing but begin the copies of loops.
 type Roles string
 
 const (
-	AutoRoles Roles = "auto" // those where they cost less
-	WithRoles Roles = "on"   // all that can have them
-	NoRoles   Roles = "off"  // none
+	AutoRoles = Roles(options.Auto) // those where they cost less
+	WithRoles = Roles(options.On)   // all that can have them
+	NoRoles   = Roles(options.Off)  // none
 )
 
 // TF32 says how f32 becomes the tf32 that products multiply by.
 type TF32 string
 
 const (
-	RoundedTF32   TF32 = "rounded"   // as the conversion in the program says
-	TruncatedTF32 TF32 = "truncated" // the tensor unit cuts off bits, as Triton has it: faster, up to twice the error
+	RoundedTF32   = TF32(options.Rounded)   // as the conversion in the program says
+	TruncatedTF32 = TF32(options.Truncated) // the tensor unit cuts off bits, as Triton has it: faster, up to twice the error
 )
 
 // OptLevel is how hard the compiler tries. The zero value is O3.
@@ -106,10 +108,11 @@ type Options struct {
 	ReproducerDir string    // where a fault of the compiler leaves its input; "" writes nothing
 }
 
-// Driver is what internal/driver calls these options, for programs of this module; values that have no such thing are an *Error.
+// Driver is what internal/driver calls these options, for programs of this module; a level or version that it has no word for is an *Error.
 func (o *Options) Driver() (driver.Options, error) {
 	d := driver.Options{
-		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
+		Called: called,
+		GPU:    o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
 		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
 		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,
@@ -119,50 +122,22 @@ func (o *Options) Driver() (driver.Options, error) {
 	d.Read.Strict131, d.Read.Preview = o.Strict131, o.Preview
 	switch {
 	case o.Opt > O3:
-		return d, optionError("Opt", fmt.Sprint(uint8(o.Opt)), []string{"O0", "O1", "O2", "O3"})
+		return d, optionError("Opt", fmt.Sprint(uint8(o.Opt)), "O0 O1 O2 O3")
 	case o.Opt > DefaultOpt:
 		d.Opt = int(o.Opt - O0)
 	}
 	if v := o.BytecodeVersion; v != "" {
 		if !slices.Contains(driver.Versions(), v) {
-			return d, optionError("BytecodeVersion", v, driver.Versions())
+			return d, optionError("BytecodeVersion", strconv.Quote(v), strings.Join(driver.Versions(), " "))
 		}
 		d.BytecodeVersion, _ = driver.ParseVersion(v)
-	}
-	levels := []Level{"", CudaTile, Bytecode, TileAA, LLVM, PTX, Cubin}
-	if !slices.Contains(levels, o.Emit) {
-		return d, optionError("Emit", string(o.Emit), texts(levels[1:]))
-	}
-	if abis := []ABI{"", CUDA, Tile}; !slices.Contains(abis, o.ABI) {
-		return d, optionError("ABI", string(o.ABI), texts(abis[1:]))
-	}
-	if roles := []Roles{"", AutoRoles, WithRoles, NoRoles}; !slices.Contains(roles, o.Roles) {
-		return d, optionError("Roles", string(o.Roles), texts(roles[1:]))
-	}
-	if kinds := []TF32{"", RoundedTF32, TruncatedTF32}; !slices.Contains(kinds, o.TF32) {
-		return d, optionError("TF32", string(o.TF32), texts(kinds[1:]))
-	}
-	if gpus := append(driver.GPUs(), Native); !slices.Contains(gpus, o.GPU) && (o.GPU != "" || o.Emit == Cubin) {
-		return d, optionError("GPU", o.GPU, gpus)
-	}
-	if o.TimeLimit < 0 {
-		return d, optionError("TimeLimit", o.TimeLimit.String(), []string{"0, no limit,", "more"})
-	}
-	if o.MemoryLimit < 0 {
-		return d, optionError("MemoryLimit", fmt.Sprint(o.MemoryLimit), []string{"0, no limit,", "more"})
 	}
 	return d, nil
 }
 
-func texts[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = string(s)
-	}
-	return out
-}
+// called is what messages call a field of Options.
+func called(field string) string { return "Options." + field }
 
-func optionError(field, value string, valid []string) *Error {
-	return newError(driver.ExitUsage, Diagnostic{ID: "option",
-		Message: fmt.Sprintf("Options.%s = %q: it is one of %s", field, value, strings.Join(valid, " "))})
+func optionError(field, value, valid string) *Error {
+	return newError(driver.ExitUsage, Diagnostic{ID: "option", Message: fmt.Sprintf("%s = %s: it is one of %s", called(field), value, valid)})
 }

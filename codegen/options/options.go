@@ -23,6 +23,9 @@ type Code struct {
 // MostSlicesK is the most slices of a product: each adds as many sums to what warps exchange behind the loop.
 const MostSlicesK = 4
 
+// Value is one value that an option can have, and what it means.
+type Value struct{ Name, Help string }
+
 // Roles says which kernels have warps of their own for copies.
 type Roles string
 
@@ -32,6 +35,9 @@ const (
 	Off  Roles = "off"  // none
 )
 
+// AllRoles lists the values of Roles.
+var AllRoles = []Value{{string(Auto), "Where the cost model says so"}, {string(On), "In every kernel that can have them"}, {string(Off), "Never"}}
+
 // TF32 says how f32 becomes the tf32 that products multiply by.
 type TF32 string
 
@@ -39,6 +45,10 @@ const (
 	Rounded   TF32 = "rounded"   // as the conversion in the program says
 	Truncated TF32 = "truncated" // the tensor unit takes f32 as it is, and cuts off the bits that tf32 does not have
 )
+
+// TF32s lists the values of TF32.
+var TF32s = []Value{{string(Rounded), "As the conversion in the program says"},
+	{string(Truncated), "The tensor unit cuts off bits, as Triton has it: faster, up to twice the error"}}
 
 // TruncatesTF32 reports whether products may cut off bits of f32 where the program says how to round.
 func (c Code) TruncatesTF32() bool { return c.TF32 == Truncated }
@@ -72,3 +82,6 @@ const (
 	CUDA ABI = "cuda" // .maxntid is the block size, launched like any kernel; shared memory beyond 48 KB is dynamic; the lowest PTX version that has the instructions
 	Tile ABI = "tile" // as NVIDIA's tile compiler lays kernels out: .language tile, block size (1, 1, 1), launch metadata, all shared memory static, PTX 9.2 and later
 )
+
+// ABIs lists the values of ABI.
+var ABIs = []Value{{string(CUDA), "An ordinary CUDA kernel, lowest PTX version"}, {string(Tile), "A Tile IR kernel, block size 1,1,1"}}

@@ -99,7 +99,7 @@ func (o *Options) key(ctx context.Context, name string, src []byte) (key string,
 		gpu = t.Name
 	}
 	if o.Emit == EmitCubin {
-		path, err := ptxas.Find(o.Ptxas)
+		path, err := ptxas.Find(o.Ptxas, o.called("Ptxas"))
 		if err != nil {
 			return "", false
 		}

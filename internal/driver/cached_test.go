@@ -86,7 +86,7 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 
 // TestEveryOptionIsInTheKey changes one option after the other, a new one too, and wants another key, unless no result depends on it.
 func TestEveryOptionIsInTheKey(t *testing.T) {
-	none := map[string]bool{"Cache": true, "Log": true, "ReproducerDir": true, "TimeLimit": true, "PtxasTimeout": true, "MemoryLimit": true,
+	none := map[string]bool{"Called": true, "Cache": true, "Log": true, "ReproducerDir": true, "TimeLimit": true, "PtxasTimeout": true, "MemoryLimit": true,
 		"Extension": true, "Ptxas": true} // ptxas counts by the hash of its file, and for a cubin only
 	start := Options{GPU: "sm_80", Emit: EmitPTX, Code: Code{ABI: "cuda"}}
 	key := func(o *Options) string {

@@ -144,7 +144,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 		case n == lowerToLLVM || n == emitPTX:
 			back = append(back, n)
 		case len(back) > 0 || passes.Named(n) == nil:
-			return nil, noPass(n, namedPasses())
+			return nil, noPass("--passes", n, namedPasses())
 		default:
 			list = append(list, passes.Named(n))
 		}

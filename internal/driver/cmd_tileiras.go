@@ -72,6 +72,9 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if err := checkHeader(src, &o); err != nil {
 		return err
 	}
+	if err := o.checkNumbers(); err != nil {
+		return err
+	}
 	if err := checkOptions(line); err != nil {
 		return err
 	}
@@ -141,7 +144,7 @@ func emitFor(line *Line, stop string) (Emit, error) {
 	if stop == "" {
 		switch {
 		case out == "-":
-			return "", fail(ExitOptions, "-o - does not say what to write: add --emit=ptx, or another of %s", words(Emits))
+			return "", fail(ExitOptions, "-o - does not say what to write: add --emit=ptx, or another of %s", strings.Join(namesOf(emits), " "))
 		case kind == "":
 			return EmitCubin, nil
 		}
@@ -161,11 +164,8 @@ func emitFor(line *Line, stop string) (Emit, error) {
 
 // checkOptions tells which options do not fit together.
 func checkOptions(line *Line) error {
-	level := line.Int("opt-level")
 	switch {
-	case level < 0 || level > 3:
-		return fail(ExitOptions, "invalid optimization level: %d", level)
-	case line.Bool("device-debug") && level != 0:
+	case line.Bool("device-debug") && line.Int("opt-level") != 0:
 		return fail(ExitOptions, "optimized debugging is currently not supported, change the optimization level to 0 or disable full debug info")
 	case line.Given("apply-controls"):
 		return fail(ExitOptions, "--apply-controls is not supported on this platform")
@@ -173,8 +173,6 @@ func checkOptions(line *Line) error {
 		return fail(ExitUnsupported, "libraries require the 'simt' preview feature")
 	case line.Given("l"):
 		return openLibraries(line.List("l"))
-	case line.Int("ptxas-timeout") < 0:
-		return fail(ExitOptions, "--ptxas-timeout is a number of seconds, not %d", line.Int("ptxas-timeout"))
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type assembler struct {
 // assemble runs ptxas, which is looked for only here, when all that can be wrong with the input has been said. The text of the kernel goes with it
 // if ptxas is new enough to take it.
 func (a *assembler) assemble(ptx string) (cubin []byte, err error) {
-	if a.path, err = ptxas.Find(a.opts.Ptxas); err != nil {
+	if a.path, err = ptxas.Find(a.opts.Ptxas, a.opts.called("Ptxas")); err != nil {
 		return nil, &Failure{Code: ExitUnsupported, Kind: KindTool, Lines: []string{"error: " + err.Error()}, Err: err}
 	}
 	defer a.time(assembleStage)()
@@ -101,7 +101,7 @@ func (a *assembler) refused(ptx string, err error) error {
 	switch {
 	case f.TimedOut > 0:
 		out.Kind = KindDeadline
-		out.Lines = []string{fmt.Sprintf("error: ptxas was stopped after %v: give it longer with --ptxas-timeout, or the kernel smaller tiles", f.TimedOut)}
+		out.Lines = []string{fmt.Sprintf("error: ptxas was stopped after %v: give it longer with %s, or the kernel smaller tiles", f.TimedOut, a.opts.called("PtxasTimeout"))}
 	case len(f.Messages) == 0:
 		out.Kind = KindTool
 		out.Lines = []string{fmt.Sprintf("error: %s: %v", a.path, f)}
@@ -116,7 +116,7 @@ func (a *assembler) refused(ptx string, err error) error {
 	}
 	if tooOld(err) {
 		out.Kind = KindTool
-		out.Lines = append(out.Lines, fmt.Sprintf("note: %s is too old: a Tile IR kernel needs ptxas 13.3 or later, sm_107 a newer one still; with --abi=cuda older ones do", a.path))
+		out.Lines = append(out.Lines, fmt.Sprintf("note: %s is too old: a Tile IR kernel needs ptxas 13.3 or later, sm_107 a newer one still; with %s = cuda older ones do", a.path, a.opts.called("ABI")))
 	}
 	return out
 }

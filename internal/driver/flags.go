@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"tileiras/codegen/options"
 )
 
 // FlagKind is what a flag takes.
@@ -45,16 +48,24 @@ type Flag struct {
 	Field     func(*Options) any        // the field of Options that the flag sets: a pointer to a type that Line.set knows
 }
 
-// names are the values that the flag has.
-func (f *Flag) names() (list []string) {
-	for _, v := range f.Values {
+// Value is one value of an EnumFlag.
+type Value struct{ Name, Help string }
+
+// valuesOf are the values of an option that passes look at.
+func valuesOf(list []options.Value) (values []Value) {
+	for _, v := range list {
+		values = append(values, Value(v))
+	}
+	return values
+}
+
+// namesOf are the names of values.
+func namesOf(values []Value) (list []string) {
+	for _, v := range values {
 		list = append(list, v.Name)
 	}
 	return list
 }
-
-// Value is one value of an EnumFlag.
-type Value struct{ Name, Help string }
 
 // Command is a command's flags and how its help begins.
 type Command struct {
@@ -182,6 +193,17 @@ func (c *Command) words(o *Options) []string {
 		}
 	}
 	return words
+}
+
+// flagOf is the flag that sets a field of the options; the name of the field where none does.
+func (c *Command) flagOf(field string) string {
+	var o Options
+	at := reflect.ValueOf(&o).Elem().FieldByName(field).Addr().Interface()
+	i := slices.IndexFunc(c.Flags, func(f Flag) bool { return f.Field != nil && f.Field(&o) == at })
+	if i < 0 {
+		return field
+	}
+	return dashed(c.Flags[i].Name)
 }
 
 // Names lists the flags that were given, in their order.

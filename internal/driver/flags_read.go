@@ -145,11 +145,11 @@ func (r *reading) check(f *Flag, value string) (meant string, ok bool) {
 		case f.Advise != nil:
 			r.problem("%s", f.Advise(value))
 		default:
-			r.problem("it is one of %s", strings.Join(f.names(), ", "))
+			r.problem("it is one of %s", strings.Join(namesOf(f.Values), ", "))
 		}
 		return "", false
 	case ListFlag:
-		names := f.names()
+		names := namesOf(f.Values)
 		for _, v := range strings.Split(value, ",") {
 			if len(names) > 0 && !slices.Contains(names, v) {
 				r.problem("for the --%[1]s option: unknown %[1]s feature '%s'; supported features: %s", f.Name, v, strings.Join(names, ", "))

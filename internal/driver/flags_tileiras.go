@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 )
 
@@ -47,10 +48,8 @@ func OptFlag(more string) Flag {
 // CodeFlags are wishes that passes look at; tileiras, tile-opt and tilerun have them all.
 func CodeFlags() []Flag {
 	return []Flag{
-		{Name: "roles", Kind: EnumFlag, Default: "auto", Field: func(o *Options) any { return &o.Roles }, Help: "Warps of their own that begin the copies of loops; auto is where they cost less", Values: []Value{
-			{"auto", "Where the cost model says so"}, {"on", "In every kernel that can have them"}, {"off", "Never"}}},
-		{Name: "tf32", Kind: EnumFlag, Default: "rounded", Field: func(o *Options) any { return &o.TF32 }, Help: "How f32 becomes the tf32 that products multiply by", Values: []Value{
-			{"rounded", "As the conversion in the program says"}, {"truncated", "The tensor unit cuts off bits, as Triton has it: faster, up to twice the error"}}},
+		{Name: "roles", Kind: EnumFlag, Default: "auto", Field: func(o *Options) any { return &o.Roles }, Help: "Warps of their own that begin the copies of loops; auto is where they cost less", Values: valuesOf(options.AllRoles)},
+		{Name: "tf32", Kind: EnumFlag, Default: "rounded", Field: func(o *Options) any { return &o.TF32 }, Help: "How f32 becomes the tf32 that products multiply by", Values: valuesOf(options.TF32s)},
 		{Name: "tma", Kind: BoolFlag, Field: func(o *Options) any { return &o.TMA }, Help: "Copy to shared memory by tensor maps that the kernel makes, where it can: from sm_90 on"},
 		{Name: "slices-k", Kind: IntFlag, Meta: "N", Default: "0", Field: func(o *Options) any { return &o.SlicesK }, Help: "Have warps share products along K in 1, 2 or 4 slices, which adds in another order; 0 is as many as cost least"},
 		{Name: "max-ptx", Kind: StringFlag, Meta: "version", Field: func(o *Options) any { return &o.MaxPTX }, Help: "The latest version of PTX that the driver reads (8.4 for CUDA 12.4); code that needs a later one is an error"},
@@ -65,12 +64,9 @@ func compileFlags() []Flag {
 	return slices.Concat([]Flag{
 		gpu,
 		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
-		{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one or where it says nothing", Values: []Value{
-			{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
-			{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin, by NVIDIA's ptxas"}}},
+		{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one or where it says nothing", Values: emits},
 		OptFlag(" but for ptxas, which gets the number"),
-		{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
-			{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
+		{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: valuesOf(options.ABIs)},
 		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output; comments of PTX have them, too"},
 	}, CodeFlags(), []Flag{
 		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},

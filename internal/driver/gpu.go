@@ -40,23 +40,23 @@ func (o *Options) target(ctx context.Context) (*target.Target, error) {
 func (o *Options) Named(ctx context.Context) (*target.Target, error) {
 	switch {
 	case o.GPU == "" && o.Emit == EmitCubin:
-		return nil, fail(ExitOptions, "a cubin is for one of these: %s", nameAGPU())
+		return nil, fail(ExitOptions, "a cubin is for one of these: %s", o.nameAGPU())
 	case o.GPU == "":
 		t, _ := target.ByName(DefaultGPU)
 		return t, nil
 	case o.GPU == Native:
-		return nativeTarget(ctx)
+		return o.nativeTarget(ctx)
 	}
 	t, ok := target.ByName(o.GPU)
 	if !ok {
-		return nil, &Failure{Code: ExitUsage, Kind: KindOption, Lines: []string{fmt.Sprintf("tileiras: for the --gpu-name option: Cannot find option named '%s'!", o.GPU), "tileiras: " + target.Advice(o.GPU)}}
+		return nil, o.wrong("GPU", o.GPU, target.Advice(o.GPU))
 	}
 	return t, nil
 }
 
 // nameAGPU says how.
-func nameAGPU() string {
-	return fmt.Sprintf("give --gpu-name with %s, or with native for the GPU of this machine", target.Names())
+func (o *Options) nameAGPU() string {
+	return fmt.Sprintf("give %s with %s, or with native for the GPU of this machine", o.called("GPU"), target.Names())
 }
 
 // checkHeader refuses what is no module, bytecode of a version that is not known, and a cubin of bytecode for no GPU: in NVIDIA's words, which name one that
@@ -74,21 +74,21 @@ func checkHeader(src []byte, o *Options) error {
 	}
 	f := fail(ExitOptions, "GPU architecture sm_0 is not supported by this version of tileiras. "+
 		"You may need a newer toolchain that supports this architecture (bytecode in file is version %s).", v)
-	f.Lines = append(f.Lines, "note: no GPU was named, and a cubin is for one: "+nameAGPU())
+	f.Lines = append(f.Lines, "note: no GPU was named, and a cubin is for one: "+o.nameAGPU())
 	return f
 }
 
 // nativeTarget is the target of the first GPU of this machine, which is the one that programs use by default.
-func nativeTarget(ctx context.Context) (*target.Target, error) {
+func (o *Options) nativeTarget(ctx context.Context) (*target.Target, error) {
 	gpus, err := native.Query(ctx)
 	if err != nil {
-		return nil, fail(ExitOptions, "--gpu-name=native: cannot find out which GPU this machine has: %v; name one of %s", err, target.Names())
+		return nil, fail(ExitOptions, "%s = native: cannot find out which GPU this machine has: %v; name one of %s", o.called("GPU"), err, target.Names())
 	}
 	if t, ok := target.ByNumber(gpus[0].Number); ok {
 		return t, nil
 	}
-	return nil, fail(ExitOptions, "--gpu-name=native: the GPU of this machine, %s, has compute capability %d.%d, which is none of %s",
-		gpus[0].Name, gpus[0].Number/10, gpus[0].Number%10, target.Names())
+	return nil, fail(ExitOptions, "%s = native: the GPU of this machine, %s, has compute capability %d.%d, which is none of %s",
+		o.called("GPU"), gpus[0].Name, gpus[0].Number/10, gpus[0].Number%10, target.Names())
 }
 
 // assumed is the note of a failed compile whose GPU nobody named: another one may take the kernel.
@@ -97,7 +97,7 @@ func (o *Options) assumed(err error) error {
 	if !ok || o.GPU != "" || f.Code != ExitUnsupported {
 		return err
 	}
-	note := fmt.Sprintf("note: no --gpu-name was given, so this was compiled for %s", DefaultGPU)
+	note := fmt.Sprintf("note: no %s was given, so this was compiled for %s", o.called("GPU"), DefaultGPU)
 	g := *f
 	g.Lines = append(slices.Clone(f.Lines), note)
 	return &g
@@ -107,7 +107,7 @@ func (o *Options) assumed(err error) error {
 func (o *Options) header() []string {
 	var lines []string
 	if o.GPU == "" {
-		lines = append(lines, "for "+DefaultGPU+", as no --gpu-name was given; later GPUs run it too")
+		lines = append(lines, "for "+DefaultGPU+", as no GPU was named; later GPUs run it too")
 	}
 	if o.Debug {
 		lines = append(lines, "with source lines, as by --lineinfo: --device-debug has no more to write yet")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,8 +29,10 @@ const (
 	EmitCubin    Emit = "cubin"
 )
 
-// Emits lists the levels in the order of the pipeline.
-var Emits = []Emit{EmitCudaTile, EmitBytecode, EmitTileAA, EmitLLVM, EmitPTX, EmitCubin}
+// emits lists the levels in the order of the pipeline.
+var emits = []Value{{string(EmitCudaTile), "The input as Tile IR text"}, {string(EmitBytecode), "Tile IR bytecode"},
+	{string(EmitTileAA), "TileAA text after all its passes"}, {string(EmitLLVM), "LLVM IR text"}, {string(EmitPTX), "PTX"},
+	{string(EmitCubin), "A cubin, by NVIDIA's ptxas"}}
 
 // extensions say what a file is to hold; the first of a kind is the one that messages name.
 var extensions = []struct {
@@ -65,6 +68,9 @@ type (
 
 // Options of one compile.
 type Options struct {
+	// Called is what messages call a field, for whoever set it; nil is by its flag.
+	Called func(field string) string `json:"-"`
+
 	GPU  string // "sm_80", or "native" for the GPU of this machine; "" is sm_80 for all but a cubin
 	Emit Emit   // "" is what StopAfter gives, or PTX
 
@@ -99,7 +105,23 @@ type Options struct {
 	ReproducerDir string // where a BUG leaves its input; "" writes nothing
 }
 
-// check refuses values that no level, convention or optimization level has, and names of passes that are none of these.
+// called is what messages call a field.
+func (o *Options) called(field string) string {
+	if o.Called != nil {
+		return o.Called(field)
+	}
+	return TileirasCommand().flagOf(field)
+}
+
+// wrong refuses the value of a field; can is what it can be.
+func (o *Options) wrong(field string, value any, can string) error {
+	if s, ok := value.(string); ok {
+		value = strconv.Quote(s)
+	}
+	return fail(ExitUsage, "%s = %v: %s", o.called(field), value, can)
+}
+
+// check refuses values that fields cannot have, and names of passes that are none of these.
 func (o *Options) check(names []string) error {
 	if o.Log == nil {
 		o.Log = io.Discard
@@ -107,28 +129,16 @@ func (o *Options) check(names []string) error {
 	if err := o.stop(names); err != nil {
 		return err
 	}
-	_, ok := target.ParsePTX(o.MaxPTX)
-	switch {
-	case !slices.Contains(Emits, o.Emit):
-		return fail(ExitUsage, "there is no output '%s'; outputs are: %s", o.Emit, words(Emits))
-	case !slices.Contains([]ABI{"", options.CUDA, options.Tile}, o.ABI):
-		return fail(ExitUsage, "there is no launch convention '%s'; conventions are: cuda tile", o.ABI)
-	case !slices.Contains([]options.TF32{"", options.Rounded, options.Truncated}, o.TF32):
-		return fail(ExitUsage, "f32 cannot become tf32 '%s'; it can be: rounded truncated", o.TF32)
-	case !slices.Contains([]options.Roles{"", options.Auto, options.On, options.Off}, o.Roles):
-		return fail(ExitUsage, "there are no roles '%s'; they are: auto on off", o.Roles)
-	case o.MaxPTX != "" && !ok:
-		return fail(ExitUsage, "'%s' is no version of PTX; one is written 8.4", o.MaxPTX)
-	case o.Opt < 0 || o.Opt > 3:
-		return fail(ExitOptions, "invalid optimization level: %d", o.Opt)
-	case o.SlicesK < 0 || o.SlicesK > options.MostSlicesK || o.SlicesK&(o.SlicesK-1) != 0:
-		return fail(ExitUsage, "there are no %d slices of a product; there are 1, 2 or 4, or 0 for as many as cost least", o.SlicesK)
-	case o.MaxShared < 0:
-		return fail(ExitUsage, "shared memory is not negative; 0 is what the GPU has")
-	case o.PtxasTimeout < 0:
-		return fail(ExitUsage, "a limit of time is not negative; 0 is none")
-	case o.TimeLimit < 0 || o.MemoryLimit < 0:
-		return fail(ExitUsage, "a limit of time or memory is not negative; 0 is none")
+	for _, w := range []struct {
+		field, value string
+		values       []Value
+	}{{"Emit", string(o.Emit), emits}, {"ABI", string(o.ABI), valuesOf(options.ABIs)}, {"Roles", string(o.Roles), valuesOf(options.AllRoles)}, {"TF32", string(o.TF32), valuesOf(options.TF32s)}} {
+		if names := namesOf(w.values); w.value != "" && !slices.Contains(names, w.value) {
+			return o.wrong(w.field, w.value, "it is one of "+strings.Join(names, " "))
+		}
+	}
+	if err := o.checkNumbers(); err != nil {
+		return err
 	}
 	if o.GPU == Native || o.GPU == "" && o.Emit != EmitCubin {
 		return nil // found when it is needed
@@ -137,15 +147,40 @@ func (o *Options) check(names []string) error {
 	return err
 }
 
+// checkNumbers refuses numbers that are out of range. Of the optimization level it says what NVIDIA's tileiras does.
+func (o *Options) checkNumbers() error {
+	_, ok := target.ParsePTX(o.MaxPTX)
+	switch {
+	case o.MaxPTX != "" && !ok:
+		return o.wrong("MaxPTX", o.MaxPTX, "a version of PTX is written 8.4")
+	case o.Opt < 0 || o.Opt > 3:
+		return fail(ExitOptions, "invalid optimization level: %d", o.Opt)
+	case o.SlicesK < 0 || o.SlicesK > options.MostSlicesK || o.SlicesK&(o.SlicesK-1) != 0:
+		return o.wrong("SlicesK", o.SlicesK, "it is 1, 2 or 4, or 0 for as many as cost least")
+	case o.MaxShared < 0:
+		return o.wrong("MaxShared", o.MaxShared, "it is a number of bytes, or 0 for what the GPU has")
+	case o.PtxasTimeout < 0:
+		return o.wrong("PtxasTimeout", o.PtxasTimeout, "it is a time, or 0 for no limit")
+	case o.TimeLimit < 0:
+		return o.wrong("TimeLimit", o.TimeLimit, "it is a time, or 0 for no limit")
+	case o.MemoryLimit < 0:
+		return o.wrong("MemoryLimit", o.MemoryLimit, "it is a number of bytes, or 0 for no limit")
+	}
+	return nil
+}
+
 // Check refuses options that Compile would refuse, before there is anything to compile.
 func (o Options) Check() error { return o.check(StageNames()) }
 
 // stop checks the names of passes, and that what the compile is to give is what the pass gives after which it stops.
 func (o *Options) stop(names []string) error {
-	for _, list := range [][]string{o.PrintBefore, o.PrintAfter, {o.StopAfter}} {
-		for _, n := range list {
+	for _, given := range []struct {
+		field string
+		list  []string
+	}{{"PrintBefore", o.PrintBefore}, {"PrintAfter", o.PrintAfter}, {"StopAfter", []string{o.StopAfter}}} {
+		for _, n := range given.list {
 			if n != "" && !slices.Contains(names, n) {
-				return noPass(n, names)
+				return noPass(o.called(given.field), n, names)
 			}
 		}
 	}
@@ -153,14 +188,14 @@ func (o *Options) stop(names []string) error {
 	case o.Emit == "":
 		o.Emit = gives
 	case o.StopAfter != "" && o.Emit != gives:
-		return fail(ExitOptions, "a compile that stops after %s gives %s, not %s: leave out one of the two", o.StopAfter, gives, o.Emit)
+		return fail(ExitOptions, "a compile that stops after %s gives %s, not %s: leave out %s or %s", o.StopAfter, gives, o.Emit, o.called("StopAfter"), o.called("Emit"))
 	}
 	return nil
 }
 
-// noPass is the name of a pass that is none of these.
-func noPass(name string, names []string) error {
-	return fail(ExitUsage, "there is no pass named '%s' here; passes are: %s", name, strings.Join(names, " "))
+// noPass is the name of a pass, in an option, that is none of these.
+func noPass(option, name string, names []string) error {
+	return fail(ExitUsage, "%s: there is no pass named '%s' here; passes are: %s", option, name, strings.Join(names, " "))
 }
 
 // stopsWith is what a compile gives that stops after a pass; "" is none.
@@ -185,14 +220,6 @@ func (o *Options) choosesAll() bool {
 
 // GPUs lists the names of the targets.
 func GPUs() []string { return strings.Fields(target.Names()) }
-
-func words[T ~string](list []T) string {
-	out := make([]string, len(list))
-	for i, w := range list {
-		out[i] = string(w)
-	}
-	return strings.Join(out, " ")
-}
 
 // code is what the stages get: what was left open is decided.
 func (o *Options) code() Code {

@@ -489,7 +489,7 @@ func (w *writer) dropped(h ir.NamedAttr) string {
 	case h.Name == "latency":
 		return "the plan decides how many iterations ahead a loop loads"
 	case h.Name == "allow_tma" && h.Value == ir.BoolAttr(true):
-		return "copies take tensor maps where --tma asks for them"
+		return "copies take tensor maps where they are asked for (--tma, Options.TMA)"
 	case h.Name == "num_cta_in_cga" && n.SInt() > 1 && w.Target.ClusterMax == 1:
 		return w.Target.Name + " has no clusters"
 	case h.Name == "num_cta_in_cga" && n.SInt() > 1:

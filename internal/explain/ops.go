@@ -159,7 +159,7 @@ func (w *writer) noTMA(op *ir.Op, block tileaa.BlockTile) {
 	case !ir.Is[tileaa.AsyncCopy](op):
 		reasons = []string{"only copies to shared memory take tensor maps yet"}
 	case !w.TMA:
-		reasons = []string{"tensor maps are made with --tma only"}
+		reasons = []string{"tensor maps are made only where they are asked for (--tma, Options.TMA)"}
 	default:
 		reasons = []string{"the array, its padding or what has been written there allows no map, or no boxes fill the buffer"}
 	}

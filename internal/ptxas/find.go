@@ -18,19 +18,22 @@ import (
 const Variable = "TILEIRAS_PTXAS"
 
 // Missing is the error of Find: where it looked, and how to get ptxas.
-type Missing struct{ Tried []string }
+type Missing struct {
+	Tried  []string
+	Option string // that names the file
+}
 
 func (e *Missing) Error() string {
 	return "a cubin needs NVIDIA's ptxas, which is not here (looked at " + strings.Join(e.Tried, ", ") +
-		"): pip install nvidia-cuda-nvcc, or install the CUDA toolkit 13.3 or later, or name it with --ptxas or " + Variable +
-		"; or write PTX with -o FILE.ptx, which the driver compiles when it is loaded"
+		"): pip install nvidia-cuda-nvcc, or install the CUDA toolkit 13.3 or later, or name it with " + e.Option + " or " + Variable +
+		"; or write PTX, which the driver compiles when it is loaded"
 }
 
 // Find finds ptxas: the file that is named, or else the program on PATH, else that of the environment variable, else beside this program, in CUDA_HOME, CUDA_PATH
 // or CUDA_ROOT, on PATH, in /usr/local/cuda, in the packages of the Python environments that can be seen from here. A file that is named and
-// cannot be run is an error; the other places are passed over.
-func Find(named string) (string, error) {
-	for _, n := range []struct{ what, file string }{{"--ptxas", named}, {Variable, os.Getenv(Variable)}} {
+// cannot be run is an error, which says by which option it was named; the other places are passed over.
+func Find(named, option string) (string, error) {
+	for _, n := range []struct{ what, file string }{{option, named}, {Variable, os.Getenv(Variable)}} {
 		if n.file == "" {
 			continue
 		}
@@ -40,7 +43,7 @@ func Find(named string) (string, error) {
 		}
 		return path, nil
 	}
-	m := &Missing{}
+	m := &Missing{Option: option}
 	for _, p := range places() {
 		m.Tried = append(m.Tried, p.name)
 		for _, dir := range p.dirs {

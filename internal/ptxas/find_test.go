@@ -38,7 +38,7 @@ func fake(t *testing.T, parts ...string) string {
 
 func find(t *testing.T, named, want string) {
 	t.Helper()
-	if got, err := Find(named); err != nil || got != want {
+	if got, err := Find(named, "--ptxas"); err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 }
@@ -87,7 +87,7 @@ func TestNamedFileInTheWorkingFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, named := range []string{"my-ptxas", "./my-ptxas", ""} {
-		if _, err := Find(named); err == nil || !strings.HasSuffix(err.Error(), "my-ptxas': this file cannot be executed: permission denied") {
+		if _, err := Find(named, "--ptxas"); err == nil || !strings.HasSuffix(err.Error(), "my-ptxas': this file cannot be executed: permission denied") {
 			t.Errorf("%q: got %v, want that the file cannot be executed", named, err)
 		}
 	}
@@ -100,9 +100,9 @@ func TestNoPtxasSaysHowToGetIt(t *testing.T) {
 			t.Skip("this machine has a ptxas at " + p)
 		}
 	}
-	_, err := Find("")
+	_, err := Find("", "--ptxas")
 	var m *Missing
-	if !errors.As(err, &m) || !strings.Contains(err.Error(), "pip install nvidia-cuda-nvcc") || !strings.Contains(err.Error(), "-o FILE.ptx") {
+	if !errors.As(err, &m) || !strings.Contains(err.Error(), "pip install nvidia-cuda-nvcc") || !strings.Contains(err.Error(), "name it with --ptxas or TILEIRAS_PTXAS; or write PTX") {
 		t.Errorf("got %v", err)
 	}
 	want := "the folder of tileiras, CUDA_HOME, CUDA_PATH, CUDA_ROOT, PATH, /usr/local/cuda, Python packages"

@@ -279,7 +279,7 @@ func TestLoadIsTheCompilersDoor(t *testing.T) {
 			}
 		}
 	}
-	if _, err := executor.Load(t.Context(), []byte(addText), executor.Options{Code: driver.Code{SlicesK: 3}}); err == nil || !strings.Contains(err.Error(), "3 slices") {
+	if _, err := executor.Load(t.Context(), []byte(addText), executor.Options{Code: driver.Code{SlicesK: 3}}); err == nil || !strings.Contains(err.Error(), "Options.SlicesK = 3") {
 		t.Errorf("3 slices of a product: %v", err)
 	}
 }

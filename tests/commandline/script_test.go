@@ -71,7 +71,7 @@ func TestBadInvocations(t *testing.T) {
 				_, err := cuda.Open("")
 				return err == nil, nil
 			case "ptxas": // one is found without being named
-				_, err := ptxas.Find("")
+				_, err := ptxas.Find("", "")
 				return err == nil, nil
 			case "tmpfs": // a file system of our own can be mounted
 				return exec.Command("unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=4k tmpfs /mnt").Run() == nil, nil

@@ -65,11 +65,14 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 		return err
 	}
 	var refused error
-	guessed := o.Emit == "" && o.StopAfter == "" && EmitFor(out) == ""
+	guess := ""
+	if o.Emit == "" && o.StopAfter == "" && EmitFor(out) == "" && out != "-" {
+		guess = fmt.Sprintf("the extension of the output file '%s' does not say what to write: it gets a cubin; --emit=ptx writes PTX, and so does a name that ends in .ptx", out)
+	}
 	if o.Emit == "" {
 		o.Emit, refused = emitFor(line, o.StopAfter)
 	}
-	if err := checkHeader(src, &o); err != nil {
+	if err := checkHeader(src, &o, guess); err != nil {
 		return err
 	}
 	if err := o.checkNumbers(); err != nil {
@@ -101,8 +104,8 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	if guessed {
-		fmt.Fprintf(stderr, "warning: the extension of the output file '%s' does not say what to write: it gets a cubin; --emit=ptx writes PTX, and so does a name that ends in .ptx\n", out)
+	if guess != "" {
+		fmt.Fprintf(stderr, "warning: %s\n", guess)
 	}
 	if err := writeSideOutputs(line, res, remarks, stdout, stderr); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/internal/native"
+	"tileiras/ir"
 )
 
 // Native is the name of the GPU of this machine.
@@ -60,20 +61,24 @@ func (o *Options) nameAGPU() string {
 }
 
 // checkHeader refuses what is no module, bytecode of a version that is not known, and a cubin of bytecode for no GPU: in NVIDIA's words, which name one that
-// nobody has, and then in ours.
-func checkHeader(src []byte, o *Options) error {
-	if isText(src) {
-		return nil
+// nobody has, and then in ours. guess is what there is to say of an output whose name does not say that it is a cubin, "" of others.
+func checkHeader(src []byte, o *Options, guess string) error {
+	version, text := ir.Version{}, isText(src)
+	if !text {
+		v, err := bytecode.VersionOf(src, o.Read)
+		if err != nil {
+			return readFailure(err)
+		}
+		version = v
 	}
-	v, err := bytecode.VersionOf(src, o.Read)
-	if err != nil {
-		return readFailure(err)
-	}
-	if o.GPU != "" || o.Emit != EmitCubin {
+	if o.GPU != "" || o.Emit != EmitCubin || text && guess == "" {
 		return nil
 	}
 	f := fail(ExitOptions, "GPU architecture sm_0 is not supported by this version of tileiras. "+
-		"You may need a newer toolchain that supports this architecture (bytecode in file is version %s).", v)
+		"You may need a newer toolchain that supports this architecture (bytecode in file is version %s).", version)
+	if guess != "" {
+		f = fail(ExitOptions, "%s", guess)
+	}
 	f.Lines = append(f.Lines, "note: no GPU was named, and a cubin is for one: "+o.nameAGPU())
 	return f
 }

@@ -85,8 +85,8 @@ func newError(code int, d Diagnostic) *Error {
 	return &Error{Diagnostics: []Diagnostic{d}, Code: code, lines: []string{d.String()}}
 }
 
-// ErrorOf is an error of internal/driver, or of Driver, as Compile returns it, for programs of this module.
-func ErrorOf(err error) *Error {
+// errorOf is an error of internal/driver, or of Options.driver, as Compile returns it.
+func errorOf(err error) *Error {
 	var own *Error
 	if errors.As(err, &own) {
 		return own

@@ -11,6 +11,7 @@ import (
 	"tileiras/codegen/options"
 	_ "tileiras/internal/cache/remote" // caches may be behind servers
 	"tileiras/internal/driver"
+	"tileiras/internal/library"
 )
 
 // Level is where a compile stops.
@@ -108,8 +109,8 @@ type Options struct {
 	ReproducerDir string    // where a fault of the compiler leaves its input; "" writes nothing
 }
 
-// Driver is what internal/driver calls these options, for programs of this module; a level or version that it has no word for is an *Error.
-func (o *Options) Driver() (driver.Options, error) {
+// driver is what internal/driver calls these options; a level or version that it has no word for is an *Error.
+func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
 		Called: called,
 		GPU:    o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
@@ -140,4 +141,9 @@ func called(field string) string { return "Options." + field }
 
 func optionError(field, value, valid string) *Error {
 	return newError(driver.ExitUsage, Diagnostic{ID: "option", Message: fmt.Sprintf("%s = %s: it is one of %s", called(field), value, valid)})
+}
+
+func init() {
+	library.Driver = func(o any) (driver.Options, error) { return o.(*Options).driver() }
+	library.Error = func(err error) error { return errorOf(err) }
 }

@@ -5,7 +5,7 @@
 // Compile may be called from any number of goroutines at once; it shares nothing between calls and starts nothing that outlives one.
 // It ends within 10 ms after its context does, with the ptxas that it may have started. docs/library.md has more.
 //
-// It may import codegen/options, internal/{driver,remark,cache/remote}, and ir for places.
+// It may import codegen/options, internal/{driver,library,remark,cache/remote}, and ir for places.
 package tileiras
 
 import (
@@ -17,7 +17,7 @@ import (
 // Compile takes Tile IR bytecode or text, told apart by the first bytes, to PTX or to the level that the options name. The source is
 // only read. The error is an *Error; errors.Is finds context.Canceled, context.DeadlineExceeded and ErrMemory in it.
 func Compile(ctx context.Context, src []byte, o Options) (*Result, error) {
-	d, err := o.Driver()
+	d, err := o.driver()
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func Compile(ctx context.Context, src []byte, o Options) (*Result, error) {
 	}
 	res, err := driver.Compile(ctx, name, src, d)
 	if err != nil {
-		return nil, ErrorOf(err)
+		return nil, errorOf(err)
 	}
 	return resultFrom(res), nil
 }

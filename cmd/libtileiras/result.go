@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"tileiras"
 	"tileiras/internal/driver"
+	"tileiras/internal/library"
 	"tileiras/runtime/executor"
 )
 
@@ -122,7 +124,7 @@ func (o *options) executor() (executor.Options, error) {
 	compile, run := o.o, o.run
 	o.mu.Unlock()
 	compile.Emit, compile.ABI = "", ""
-	d, err := compile.Driver()
+	d, err := library.Driver(&compile)
 	run.Name, run.GPU, run.Code = cmp.Or(o.o.Name, "input"), d.GPU, d.Code
 	run.TimeLimit, run.MemoryLimit = d.TimeLimit, d.MemoryLimit
 	return run, err
@@ -196,7 +198,8 @@ func (r *result) guard(do func() error) {
 
 // fail notes an error.
 func (r *result) fail(err error) {
-	e := tileiras.ErrorOf(err)
+	var e *tileiras.Error
+	errors.As(library.Error(err), &e)
 	r.code, r.message, r.diags = e.Code, e.Error(), e.Diagnostics
 }
 

@@ -36,6 +36,11 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions(),
 	for _, l := range limits {
 		tableRow(&b, l.op, l.what, l.why)
 	}
+	b.WriteString("\nVerifier and passes let none of the following through: at most the text of a stage, written by hand, has it.\n\n")
+	table(&b, "Operation", "Not supported", "Why")
+	for _, l := range limitsOfStages {
+		tableRow(&b, l.op, l.what, l.why)
+	}
 	b.WriteString("\n## Limits elsewhere\n\nWhat reads, runs and prints says \"not supported yet\" here.\n\n")
 	table(&b, "Part", "Not supported", "Why")
 	for _, l := range elsewhere {

@@ -24,9 +24,14 @@ func ReadInput(file string, stdin io.Reader) ([]byte, error) {
 		data, err = readFile(file)
 	}
 	if err != nil {
-		return nil, fail(ExitUsage, "unable to read input file '%s': %s", file, reason(err))
+		return nil, fail(ExitUsage, "%s", Unreadable(file, err))
 	}
 	return data, nil
+}
+
+// Unreadable says that an input file cannot be read, and why.
+func Unreadable(file string, err error) string {
+	return fmt.Sprintf("unable to read input file '%s': %s", file, reason(err))
 }
 
 func readFile(name string) ([]byte, error) {

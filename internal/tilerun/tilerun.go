@@ -6,6 +6,7 @@ package tilerun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -224,7 +225,7 @@ func find(args []string, launch bool) ([]string, error) {
 	for _, a := range args {
 		st, err := os.Stat(a)
 		if err != nil {
-			return nil, err
+			return nil, errors.New(driver.Unreadable(a, err))
 		}
 		if !st.IsDir() && isKernel(a) && !launch {
 			return nil, fmt.Errorf("%s is a kernel, no case: give it alone, with --grid X,Y,Z, or a case.json that names it", a)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/ir"
+	"tileiras/ir/float"
 )
 
 // The patterns of if. A region of it ends in a yield, or it jumps: return, continue and break go elsewhere, and what is
@@ -174,10 +175,10 @@ func inline(b *ir.Block, op *ir.Op) {
 }
 
 // selectedResults: a result that both regions yield from outside is a select; if one region jumps it is the other's value.
-// Nothing happens if some result is a token, which no select takes.
+// Nothing happens if there is a result that no select takes, as a token.
 func selectedResults(b *ir.Builder, op *ir.Op) bool {
 	for _, r := range op.Results() {
-		if _, tile := r.Type().(*TileType); !tile {
+		if !selectable(r.Type()) {
 			return false
 		}
 	}
@@ -202,6 +203,12 @@ func selectedResults(b *ir.Builder, op *ir.Op) bool {
 		changed = true
 	}
 	return changed
+}
+
+// selectable reports whether a select takes values of a type: tiles, but of floats of 4 bits.
+func selectable(t ir.Type) bool {
+	tile, ok := t.(*TileType)
+	return ok && !ir.IsFloat(tile.Elem, float.F4E2M1FN)
 }
 
 // emptyElse drops an else that does nothing.
@@ -309,7 +316,7 @@ func nestedIf(b *ir.Builder, op *ir.Op) bool {
 	for i, r := range op.Results() {
 		v, e := end.Operand(i), yieldOf(outerElse).Operand(i)
 		if v.DefiningOp() != inner {
-			if _, tile := r.Type().(*TileType); !tile {
+			if !selectable(r.Type()) {
 				return false
 			}
 			continue

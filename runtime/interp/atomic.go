@@ -9,8 +9,9 @@ import (
 
 // atomicOp is an atomic mode for elements of one type.
 type atomicOp struct {
-	apply func(old, arg uint64) uint64
-	sum   *float.Format // of sums of floats, whose order may show
+	apply  func(old, arg uint64) uint64
+	sum    *float.Format         // of sums of floats, whose order may show
+	unsure func(old uint64) bool // whether another correct implementation may store something else; nil is never
 }
 
 // atomicOpOf finds an atomic mode for elements of a type; apply is nil when there is none.
@@ -19,7 +20,7 @@ func atomicOpOf(mode def.AtomicMode, elem ir.Type) atomicOp {
 		if mode != def.ModeAddF {
 			return atomicOp{}
 		}
-		return atomicOp{func(old, arg uint64) uint64 { return t.Format.Add(old, arg, float.NearestEven) }, t.Format}
+		return atomicOp{apply: func(old, arg uint64) uint64 { return t.Format.Add(old, arg, float.NearestEven) }, sum: t.Format}
 	}
 	w := ir.BitWidth(elem)
 	switch mode {
@@ -84,7 +85,7 @@ func (x *access) update(m *machine, f atomicOp, arg *tile, i int, addr uint64) (
 	}
 	v := f.apply(old, arg.bits[i])
 	g := flags | arg.flag(i)
-	if f.sum != nil && !m.mem.sumIsExact(addr, f.sum, old, arg.bits[i], v) {
+	if f.sum != nil && !m.mem.sumIsExact(addr, f.sum, old, arg.bits[i], v) || f.unsure != nil && f.unsure(old) {
 		g |= inexact
 	}
 	x.store(a, off, false, v, g)
@@ -115,13 +116,13 @@ func atomicRMW(c *compiler, op *ir.Op) (action, error) {
 	}, nil
 }
 
-// atomicCAS compares bits. Masked elements of the result are those of cmp.
+// atomicCAS compares bits; which ones a NaN has that an operation makes is nobody's promise. Masked elements of the result are those of cmp.
 func atomicCAS(c *compiler, op *ir.Op) (action, error) {
 	a := ir.Cast[cudatile.AtomicCasTko](op)
 	p := pointers{c.slot(a.Pointers()), c.optional(a.Mask())}
 	cmp, val, typ := c.slot(a.Cmp()), c.slot(a.Val()), typeOf(a.Result())
 	res, tok := c.slot(a.Result()), c.slot(a.ResultToken())
-	x := accessOf(typ.Elem, typ.Shape)
+	x, f := accessOf(typ.Elem, typ.Shape), formatOf(a.Cmp())
 	return func(m *machine) (signal, error) {
 		out, expected, v := newTile(typ, int(typ.NumElements())), m.tile(cmp), m.tile(val)
 		m.vals[res], m.vals[tok] = out, token{}
@@ -134,7 +135,7 @@ func atomicCAS(c *compiler, op *ir.Op) (action, error) {
 					return arg
 				}
 				return old
-			}}, v, i, addr)
+			}, unsure: func(old uint64) bool { return f != nil && f.IsNaN(old) && f.IsNaN(expected.bits[i]) }}, v, i, addr)
 			out.bits[i] = old
 			if g != 0 {
 				out.mark(i, g)

@@ -546,6 +546,15 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 			%old1, %t1 = atomic_rmw_tko relaxed device %out, addf, %a1 token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
 			%s, %t = load_ptr_tko weak %out token=%t1 : tile<ptr<f32>> -> tile<f32>, token
 			%r = reshape %s : tile<f32> -> tile<1xf32>`, false},
+		{"a swap for a NaN, which may have other bits than the one in memory", `
+			%i = constant <f32: 0x7f800000> : tile<f32>
+			%n = subf %i, %i : tile<f32>
+			%m = constant <f32: 0x7fc00000> : tile<f32>
+			%t0 = store_ptr_tko weak %out, %m : tile<ptr<f32>>, tile<f32> -> token
+			%one = constant <f32: 1.0> : tile<f32>
+			%old, %t1 = atomic_cas_tko relaxed device %out, %n, %one token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%s, %t = load_ptr_tko weak %out token=%t1 : tile<ptr<f32>> -> tile<f32>, token
+			%r = reshape %s : tile<f32> -> tile<1xf32>`, true},
 		{"a product of matrices of small integers", `
 			%a = constant <f16: [[3.0, 5.0]]> : tile<1x2xf16>
 			%b = constant <f16: [[7.0], [11.0]]> : tile<2x1xf16>

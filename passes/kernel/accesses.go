@@ -56,6 +56,12 @@ func OrdersAll(op *ir.Op) bool {
 	return HasOrder(op, def.Release) || ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcLaunchDependents](op)
 }
 
+// OrdersAllWithin reports whether an op, or one in its regions, OrdersAll.
+func OrdersAllWithin(op *ir.Op) (found bool) {
+	ir.Walk(op, ir.PreOrder, func(in *ir.Op) { found = found || OrdersAll(in) })
+	return found
+}
+
 // AfterReads reports whether a token comes after nothing but reads of which the order does not matter; nil does.
 func AfterReads(token *ir.Value) bool { return afterReads(token, map[*ir.Value]bool{nil: true}) }
 

@@ -18,6 +18,9 @@ func (a *assigner) rewrite(op *ir.Op) {
 	if a.rematerializable(op) {
 		return
 	}
+	if f, ok := ir.FlowOf(op); ok && f.Kind == ir.CombineFlow {
+		a.rewriteCombine(op)
+	}
 	switch op.Code() {
 	case tileaa.OpFor, tileaa.OpLoop:
 		a.rewriteLoop(op)
@@ -48,6 +51,31 @@ func (a *assigner) rewrite(op *ir.Op) {
 	default:
 		a.rewriteAlike(op)
 	}
+}
+
+// rewriteCombine gives layouts to the tiles in the region of a reduction or scan, and to what it takes from outside: tiles of one element, which
+// every thread holds.
+func (a *assigner) rewriteCombine(op *ir.Op) {
+	layoutOf := func(t *tileaa.TileType) layout.Layout { return layout.Uniform(ints(t.Shape), a.warps) }
+	open := func(v *ir.Value) bool { return tileaa.IsRanked(v) && tileaa.AsTile(v).Layout == nil }
+	for _, v := range ir.Captures(op) {
+		if !open(v) {
+			continue
+		}
+		with := a.inLayout(v, layoutOf(tileaa.AsTile(v)))
+		for _, u := range v.Uses() {
+			if ir.IsProperAncestor(op, u.Owner()) {
+				u.Owner().SetOperand(u.Index(), with)
+			}
+		}
+	}
+	ir.Walk(op, ir.PreOrder, func(in *ir.Op) {
+		for _, v := range in.Results() {
+			if in != op && open(v) {
+				v.SetType(tileaa.AsTile(v).WithLayout(a.s.Ctx, layoutOf(tileaa.AsTile(v))))
+			}
+		}
+	})
 }
 
 // rewriteAlike has an op compute in one layout; one of scalars only stays as it is.

@@ -391,8 +391,10 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 			before[op.AncestorIn(body)] = true
 		}
 	}
+	begun := false
 	for _, op := range body.Ops() {
-		if before[op] && first == nil {
+		begun = begun || slices.ContainsFunc(st.copies, func(c tileaa.AsyncCopy) bool { return c.Op == op })
+		if first == nil && (before[op] || begun && kernel.OrdersAllWithin(op)) {
 			first = op
 		}
 		if after[op] {

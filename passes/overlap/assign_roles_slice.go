@@ -156,6 +156,7 @@ func whyNotSeparable(entry *ir.Op, copies []*ir.Op) (why string) {
 			list = append(list, op)
 		}
 	})
+	released := kernel.OrdersAllWithin(entry)
 	for _, op := range list {
 		f, isFlow := ir.FlowOf(op)
 		switch {
@@ -164,7 +165,7 @@ func whyNotSeparable(entry *ir.Op, copies []*ir.Op) (why string) {
 			return fmt.Sprintf("the place of a copy follows from a tile, by %s", op.Def.Name)
 		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0:
 		case kernel.AccessKindsOf(op) == kernel.WeakRead && kernel.AfterReads(tileaa.TokenBefore(op)):
-			if !beforeReads(op.Results(), map[*ir.Value]bool{}) { // one role would write while the other still loads
+			if released || !beforeReads(op.Results(), map[*ir.Value]bool{}) { // one role would write while the other still loads
 				return fmt.Sprintf("the place of a copy follows from %s, after which the kernel writes", op.Def.Name)
 			}
 		default:

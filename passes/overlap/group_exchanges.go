@@ -5,6 +5,7 @@ import (
 
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -29,7 +30,7 @@ func GroupExchanges(s *pass.State) error {
 			copied := slices.ContainsFunc(op.Body().Ops(), func(o *ir.Op) bool { return o.Code() == tileaa.OpAsyncCopy })
 			var stretch []*ir.Op
 			for _, o := range op.Body().Ops() {
-				if stays(o) || o == op.Body().Terminator() {
+				if stays(o) || kernel.OrdersAll(o) || o == op.Body().Terminator() {
 					groupExchanges(s, stretch, o, copied)
 					stretch = nil
 					continue

@@ -64,16 +64,22 @@ func passesOn(op *ir.Op, i int) []*ir.Value {
 	return ir.ForwardedTo(op, i)
 }
 
-// mayRepeat reports whether a load may happen at a place after it, beside the writes of a group: no other write that must see it
-// done happens in between. Where the place is in a loop that the load is not in, all of the loop is in between, also what the place
+// mayRepeat reports whether a load may happen at a place after it, beside the writes of a group: nothing that must see it done happens in
+// between, no other write and no release. Where the place is in a loop that the load is not in, all of the loop is in between, also what the place
 // and the group write: an iteration loads after the ones before it have written.
 func (o *tokenOrder) mayRepeat(load, place *ir.Op, group map[*ir.Op]bool) bool {
+	if o.c.whole[load] {
+		return false
+	}
 	end, again := o.c.number[place], false
 	for p := place.ParentOp(); p != nil && !ir.IsProperAncestor(p, load); p = p.ParentOp() {
 		if p.Code() == tileaa.OpFor || p.Code() == tileaa.OpLoop {
 			again = true
 			o.c.s.Walk(p, ir.PreOrder, func(in *ir.Op) { end = max(end, o.c.number[in]+1) })
 		}
+	}
+	if !o.c.loadsBehindFences && o.c.orderedBetween(o.c.number[load], end) {
+		return false
 	}
 	for w := range o.followersOf(load) { // a question about a set: the order cannot matter
 		beside := !again && (w == place || group[w])
@@ -181,7 +187,7 @@ func (g *group) memoryOps() []*ir.Op {
 // joinGroup adds an output to an earlier group if it may.
 func (c *slicer) joinGroup(o *output) bool {
 	for _, g := range slices.Backward(c.groups) {
-		if g.place.Block() != o.op.Block() || g.used <= c.number[o.op] || c.ordersBetween(g.place, o.op) || hasEffect(g.outputs) && c.leavesBetween(g.place, o.op) {
+		if g.place.Block() != o.op.Block() || g.used <= c.number[o.op] || c.orderedBetween(c.number[g.place], c.number[o.op]) || hasEffect(g.outputs) && c.leavesBetween(g.place, o.op) {
 			continue
 		}
 		all := c.cutAlike(append(slices.Clone(g.outputs), o))
@@ -215,10 +221,10 @@ func (c *slicer) joinGroup(o *output) bool {
 	return false
 }
 
-// ordersBetween reports whether between two ops stands one after which what was before it must have happened, whatever its token.
-func (c *slicer) ordersBetween(from, to *ir.Op) bool {
-	i, _ := slices.BinarySearchFunc(c.fences, c.number[from], func(op *ir.Op, n int) int { return c.number[op] - n })
-	return i < len(c.fences) && c.number[c.fences[i]] < c.number[to]
+// orderedBetween reports whether between two numbers stands an op after which what was before it must have happened, whatever its token.
+func (c *slicer) orderedBetween(from, to int) bool {
+	i, _ := slices.BinarySearchFunc(c.fences, from, func(op *ir.Op, n int) int { return c.number[op] - n })
+	return i < len(c.fences) && c.number[c.fences[i]] < to
 }
 
 // hasEffect reports whether an output does more than give values.
@@ -399,6 +405,9 @@ func (c *slicer) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf,
 				place = place.ParentOp()
 			}
 			if a := at.AncestorIn(place.Block()); a == nil || c.number[a] <= c.number[place] {
+				if loadsFreely(l.op) {
+					c.tooLate = append(c.tooLate, l.op)
+				}
 				c.refuse(l.op, l.op.Result(0), "what comes after it by its token comes before its pieces")
 			}
 			g.ordered = true

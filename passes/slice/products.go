@@ -82,9 +82,12 @@ func accumulatorsOf(outputs ...*output) int {
 // cutSteps cuts the products of an entry along K whose operands take more shared memory than the plan gives them; changed reports whether there are
 // some.
 func cutSteps(s *pass.State, entry *ir.Op) (changed bool, err error) {
-	c := newSlicer(s, entry)
-	c.steps, c.limit, c.productDemands = true, kernel.WholeRegisters, ProductsOf(c.s, c.entry)
-	if err := c.decide(); err != nil {
+	c, err := decided(func() *slicer {
+		c := newSlicer(s, entry)
+		c.steps, c.limit, c.productDemands = true, kernel.WholeRegisters, ProductsOf(c.s, c.entry)
+		return c
+	})
+	if err != nil {
 		return false, &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error(), Cause: err}
 	}
 	c.build()

@@ -82,14 +82,16 @@ func cutEntry(s *pass.State, entry *ir.Op, made *int) (changed bool, err error) 
 func slicePieces(s *pass.State, entry *ir.Op, made *int) (changed bool, err error) {
 	branchesToSelects(s, entry)
 	defer selectsToBranches(s, entry)
-	c, before, notes := newSlicer(s, entry), *made, s.Notes
-	c.opsMade = made
-	err = c.decide()
-	if c.expandExtractedIotas() {
+	before, notes := *made, s.Notes
+	start := func() *slicer {
 		*made, s.Notes = before, notes
-		c = newSlicer(s, entry)
+		c := newSlicer(s, entry)
 		c.opsMade = made
-		err = c.decide()
+		return c
+	}
+	c, err := decided(start)
+	if c.expandExtractedIotas() {
+		c, err = decided(start)
 	}
 	switch {
 	case err == nil:
@@ -102,6 +104,31 @@ func slicePieces(s *pass.State, entry *ir.Op, made *int) (changed bool, err erro
 		return false, nil
 	}
 	return false, &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error(), Cause: c.err}
+}
+
+// maxAttempts bounds how often it is decided anew what stays whole, so that time is linear in the entry.
+const maxAttempts = 4
+
+// decided is a slicer that start gives, which has decided what is cut. Loads that would be made in pieces too late for what comes after them by
+// their tokens stay whole: then it is decided anew. What a release comes after without a token is loaded behind it rather than refused.
+func decided(start func() *slicer) (c *slicer, err error) {
+	whole := map[*ir.Op]bool{}
+	for range maxAttempts {
+		c = start()
+		c.whole = whole
+		if err = c.decide(); err == nil || len(c.tooLate) == 0 {
+			break
+		}
+		for _, load := range c.tooLate {
+			whole[load] = true
+		}
+	}
+	if err != nil && len(c.fences) > 0 {
+		c = start()
+		c.whole, c.loadsBehindFences = whole, true
+		err = c.decide()
+	}
+	return c, err
 }
 
 // slicer slices one entry.
@@ -124,19 +151,22 @@ type slicer struct {
 	fences          []*ir.Op       // come after all before them, whatever their tokens say, in program order
 	orders          tokenOrder
 
-	loops      map[*ir.Op]bool // that can be cut
-	takers     map[*ir.Op]bool // cache of takesBig
-	outputs    []*output
-	output     map[*ir.Op]*output
-	kept       map[*ir.Op]bool // operations that stay whole
-	groups     []*group
-	groupsWith map[*ir.Op][]*group // the loops in which a memory operation happens
-	rewires    []rewire
-	replaced   ir.Mapping // results of outputs -> what the loops give instead
-	outside    ir.Mapping // tokens in loops and branches -> what these give
-	opsMade    *int       // operations on pieces in the loops of the module so far
-	remarked   bool
-	err        error
+	loops             map[*ir.Op]bool // that can be cut
+	takers            map[*ir.Op]bool // cache of takesBig
+	outputs           []*output
+	output            map[*ir.Op]*output
+	kept              map[*ir.Op]bool // operations that stay whole
+	groups            []*group
+	groupsWith        map[*ir.Op][]*group // the loops in which a memory operation happens
+	rewires           []rewire
+	replaced          ir.Mapping      // results of outputs -> what the loops give instead
+	outside           ir.Mapping      // tokens in loops and branches -> what these give
+	whole             map[*ir.Op]bool // loads that are not made in pieces
+	tooLate           []*ir.Op        // those of which it was found that they should not be
+	loadsBehindFences bool            // loads may happen behind fences that follow them
+	opsMade           *int            // operations on pieces in the loops of the module so far
+	remarked          bool
+	err               error
 }
 
 func newSlicer(s *pass.State, entry *ir.Op) *slicer {

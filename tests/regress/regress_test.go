@@ -45,7 +45,7 @@ func TestRegressions(t *testing.T) {
 // onEmulator compiles once and runs what has not been seen under all schedules.
 func onEmulator(t *testing.T, test *Test, gpu string, code options.Code, seen map[string]bool) {
 	what := fmt.Sprintf("%s -O%d --tma=%t --roles=%s", gpu, code.Opt, code.TMA, cmp.Or(code.Roles, options.Auto))
-	res, err := driver.Compile(t.Context(), test.Name, test.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX})
+	res, err := driver.Compile(t.Context(), test.Name, test.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX, VerifyEach: true})
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return

@@ -21,9 +21,6 @@ type Options struct {
 	options.Code
 	Budget *budget.Budget
 	Header []string // more lines of the comment that the text begins with
-
-	// ParamType is what the source calls the type of a parameter, for the comment; "", or nil, leaves it LLVM's name.
-	ParamType func(kernel string, param int) string
 }
 
 // tileVersion is the first PTX version with the directive `.language`.

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -120,19 +119,13 @@ func (p *printer) comment(k *kernel, o *Options) {
 		if !param.IsUnnamed() {
 			name = " " + line(param.LocalName)
 		}
-		p.printf("//   %s   %d%s: %s\n", label, i, name, paramKind(param.Typ, o.sourceType(k.src.Name(), i)))
+		p.printf("//   %s   %d%s: %s\n", label, i, name, paramKind(param))
 	}
 }
 
-func (o *Options) sourceType(kernel string, param int) string {
-	if o.ParamType == nil {
-		return ""
-	}
-	return o.ParamType(kernel, param)
-}
-
-// paramKind is a parameter in the comment: a type, by the name that the source has for it, and a size.
-func paramKind(t types.Type, source string) string {
+// paramKind is a parameter in the comment: its type, as its declaration says it, and its size.
+func paramKind(param *ir.Param) string {
+	t := param.Typ
 	if at, ok := t.(*types.PointerType); ok {
 		if at.AddrSpace == spaceGlobal {
 			return "pointer to global memory, 8 bytes"
@@ -144,7 +137,7 @@ func paramKind(t types.Type, source string) string {
 	if size == 1 {
 		unit = "byte"
 	}
-	return cmp.Or(source, t.String()) + ", " + strconv.FormatInt(size, 10) + " " + unit
+	return strings.TrimPrefix(paramType(param), ".") + ", " + strconv.FormatInt(size, 10) + " " + unit
 }
 
 // externShared declares dynamic shared memory, once per variable.

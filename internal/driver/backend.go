@@ -61,7 +61,7 @@ func (b *backend) toLLVM(st *pass.State) (m *llvm.Module, err error) {
 func (b *backend) emit(m *llvm.Module) (text []byte, err error) {
 	var out *ptx.Module
 	err = b.run.guarded(emitPTX, func() (err error) {
-		out, err = ptx.EmitModule(m, ptx.Options{Target: b.target, Code: b.code, Header: b.run.opts.header(), ParamType: b.run.input.paramTypes(), Budget: b.run.budget})
+		out, err = ptx.EmitModule(m, ptx.Options{Target: b.target, Code: b.code, Header: b.run.opts.header(), Budget: b.run.budget})
 		return err
 	})
 	if err != nil {

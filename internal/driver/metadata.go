@@ -130,18 +130,6 @@ func describe(k *Kernel, c *ir.Context, op *ir.Op) {
 	}
 }
 
-// paramTypes tells the types of the parameters of kernels, as the source has them.
-func (in *Input) paramTypes() func(kernel string, param int) string {
-	entries := in.entries()
-	return func(kernel string, param int) string {
-		op := entries[kernel]
-		if op == nil || param >= len(op.Body().Args()) {
-			return ""
-		}
-		return elementType(op.Body().Args()[param].Type())
-	}
-}
-
 // elementType is the type of a scalar parameter without the tile around it.
 func elementType(t ir.Type) string {
 	switch t := t.(type) {

@@ -56,18 +56,7 @@ const (
 
 // sharedLimits are the kilobytes of shared memory that a CTA can have, by .target without its suffix.
 var sharedLimits = map[string]int{"sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_87": 163, "sm_88": 99, "sm_89": 99, "sm_90": 227, "sm_100": 227,
-	"sm_103": 227, "sm_107": mostShared, "sm_110": 227, "sm_120": 99, "sm_121": 99}
-
-const mostShared = 327 // of any target
-
-// sharedLimit is how many bytes of shared memory a CTA can have; for targets that the table does not name, the most of any.
-func (m *Module) sharedLimit() int {
-	n, ok := sharedLimits[strings.TrimRight(m.target, "af")]
-	if !ok {
-		n = mostShared
-	}
-	return n << 10
-}
+	"sm_103": 227, "sm_107": 327, "sm_110": 227, "sm_120": 99, "sm_121": 99}
 
 func atLeast1(t [3]int) [3]int {
 	for i := range t {
@@ -87,8 +76,12 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 	if o.DynShared > 0 {
 		l.sharedSize = e.prog.dynBase + o.DynShared
 	}
-	if limit := e.mod.sharedLimit(); l.sharedSize > limit {
-		return nil, fmt.Errorf("%d bytes of shared memory, a CTA on %s has at most %d", l.sharedSize, e.mod.target, limit)
+	limit, ok := sharedLimits[strings.TrimRight(e.mod.target, "af")]
+	if !ok {
+		return nil, fmt.Errorf("the emulator does not know the shared memory of %s", e.mod.target)
+	}
+	if l.sharedSize > limit<<10 {
+		return nil, fmt.Errorf("%d bytes of shared memory, a CTA on %s has at most %d", l.sharedSize, e.mod.target, limit<<10)
 	}
 	if e.Local > maxLocal {
 		return nil, fmt.Errorf("%d bytes of local memory a thread, the machine has %d", e.Local, maxLocal)

@@ -8,8 +8,11 @@
 //	plan      plan-kernel, version-loops, select-atoms and what stands before them: decisions
 //	slice     slice-tiles: what is too big is made in pieces; flatten-loops, split-scans
 //	layouts   which thread holds what, and the way from one layout to another
-//	sync      what runs beside each other, shared and tensor memory, the order of accesses
+//	overlap   what runs at the same time: loads and copies ahead, products in flight, roles of warps
+//	memory    places in shared and tensor memory, tensor maps
+//	sync      insert-barriers: the order of accesses; check-sync, its judge
 //	cudatile  passes on cuda_tile that run by name
+//	passtest  texts before and after a pass, for tests
 //
 // What comes after the last module that knows tiles belongs to internal/driver.
 package passes

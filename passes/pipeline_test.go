@@ -2,6 +2,11 @@ package passes
 
 import (
 	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
 	"testing"
 
 	"tileiras/dialects/tileaa"
@@ -28,6 +33,30 @@ var order = []struct{ first, then, because string }{
 	{"assign-roles", "pipeline-loops", "it takes loops as a whole"},
 	{"pipeline-loops", "stage-loads", "what goes by copies needs no registers"},
 	{"stage-loads", "allocate-shared", "it multiplies buffers"},
+}
+
+// The comment of the package lists every room.
+func TestTheCommentListsEveryRoom(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "pipeline.go", nil, parser.PackageClauseOnly|parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed, there []string
+	for _, m := range regexp.MustCompile(`(?m)^\t(\w+) `).FindAllStringSubmatch(f.Doc.Text(), -1) {
+		listed = append(listed, m[1])
+	}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			there = append(there, e.Name())
+		}
+	}
+	if slices.Sort(listed); !slices.Equal(listed, there) {
+		t.Errorf("the comment lists %v, there are %v", listed, there)
+	}
 }
 
 func TestEveryPassStandsWhereItFits(t *testing.T) {

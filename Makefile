@@ -34,9 +34,11 @@ lint: ## Checks formatting and the Go compiler's own warnings.
 	@bad=$$(gofmt -l *.go $(SOURCES)); test -z "$$bad" || { echo "$$bad"; echo 'run gofmt -w on these files'; exit 1; }
 	$(GO) vet $(PACKAGES)
 
-deadcode: ## Finds functions that neither a command nor a test reaches.
-	@$(GO) build -o /dev/null golang.org/x/tools/cmd/deadcode || { echo 'skipped: golang.org/x/tools is not here and could not be downloaded'; exit 0; }; \
-	dead=$$(CGO_ENABLED=0 $(GO) tool deadcode -test $$($(GO) list ./... | grep -v /libtileiras)); test -z "$$dead" || { echo "$$dead"; exit 1; }
+deadcode: ## Finds functions that neither a command nor a test reaches, and declarations that nothing uses.
+	@for tool in golang.org/x/tools/cmd/deadcode honnef.co/go/tools/cmd/staticcheck; do \
+		$(GO) build -o /dev/null $$tool || { echo "skipped: $$tool is not here and could not be downloaded"; exit 0; }; done; \
+	export CGO_ENABLED=0; packages=$$($(GO) list ./... | grep -v /libtileiras); \
+	dead=$$($(GO) tool deadcode -test $$packages; $(GO) tool staticcheck -checks U1000 $$packages); test -z "$$dead" || { echo "$$dead"; exit 1; }
 
 generate docs: ## Writes the typed operations and the generated documents (docs/ops.md, passes.md, flags.md, ...) again; make docs is the same.
 	$(GO) run ./internal/opgen

@@ -73,9 +73,6 @@ func (c *Context) name(d *Dialect) {
 	}
 }
 
-// Dialects lists the registered dialects in order of registration.
-func (c *Context) Dialects() []*Dialect { return c.dialects }
-
 // Dialect finds a registered dialect by name, or nil.
 func (c *Context) Dialect(name string) *Dialect { return c.byName[name] }
 

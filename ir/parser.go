@@ -2,7 +2,6 @@ package ir
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -72,8 +71,6 @@ type scope struct {
 
 // Pos is a place in the source: an offset in bytes.
 type Pos int
-
-var errStop = errors.New("text is not well formed")
 
 func newParser(c *Context, name string, src []byte, firstLine int) *Parser {
 	p := &Parser{Ctx: c, file: name, src: src, first: firstLine, values: map[string]*valueEntry{}}

@@ -36,14 +36,6 @@ func (p *Parser) failType() {
 	p.failToken("expected type")
 }
 
-// TypeOf reads a type of the dialect d, with or without its prefix; element types are read too.
-func (p *Parser) TypeOf(d string) Type {
-	p.dialects = append(p.dialects, d)
-	t := p.Type()
-	p.dialects = p.dialects[:len(p.dialects)-1]
-	return t
-}
-
 func (p *Parser) bareType() Type {
 	name := p.text()
 	if t := p.scalar(name); t != nil {

@@ -124,9 +124,6 @@ func (op *Op) SetOperandGroup(d int, vs []*Value) {
 	op.SetOperands(all, groups)
 }
 
-// OperandRange is the range of flat operand indices of declared operand d.
-func (op *Op) OperandRange(d int) (lo, hi int) { return op.group(d) }
-
 // ResultGroup lists the values of declared result d.
 func (op *Op) ResultGroup(d int) []*Value {
 	lo, hi := op.resultGroup(d)

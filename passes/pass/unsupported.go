@@ -14,9 +14,6 @@ type NotSupported struct {
 	Loc    ir.Location
 }
 
-// NotSupported marks the error for the command, which has an exit code for it.
-func (e *NotSupported) NotSupported() bool { return true }
-
 // Place is where in the source the operation stands.
 func (e *NotSupported) Place() ir.Location { return e.Loc }
 

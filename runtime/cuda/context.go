@@ -8,12 +8,9 @@ import (
 
 // Device attributes (cuda.h, CUdevice_attribute).
 const (
-	AttrMaxThreadsPerBlock  = 1
-	AttrMaxSharedPerBlock   = 8
 	AttrMultiprocessors     = 16
 	AttrMajor               = 75
 	AttrMinor               = 76
-	AttrMaxSharedPerSM      = 81
 	AttrMaxSharedOptin      = 97
 	attrMaxDynamicShared    = 8 // CUfunction_attribute
 	attrSharedSizeBytes     = 1

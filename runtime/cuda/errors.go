@@ -14,7 +14,6 @@ const (
 	Success            = 0
 	OutOfMemory        = 2
 	NoDevice           = 100
-	InvalidImage       = 200
 	NoBinaryForGPU     = 209
 	InvalidPTX         = 218
 	UnsupportedPTX     = 222

@@ -7,7 +7,6 @@ type fopt struct {
 	mode             rnd
 	ftz, sat, relu   bool
 	nan, xorsign, ab bool
-	oob              bool
 	approx           bool
 }
 

@@ -34,7 +34,6 @@ type barOp struct {
 	red     string // popc, and, or: bar.red
 	id      int    // index in src
 	count   int    // index in src, -1: all threads
-	neg     bool
 }
 
 // decodeBar takes bar{.cta} and barrier{.cta}: sync, arrive, red; bar.warp.sync, and barrier.cluster.

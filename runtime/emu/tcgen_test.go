@@ -242,22 +242,21 @@ func randomImage(r *rand.Rand) *tmemImage {
 
 // productCase is one form of tcgen05.mma.
 type productCase struct {
-	kind         string // after kind::, with its scales
-	a, b, d      string
-	m, n, steps  int
-	mnA, mnB     bool
-	swA, swB     int // width of the swizzle, 0: none, 1: 128 bytes with atoms of 32
-	aTmem, ws    bool
-	keep         bool // old D
-	negA, negB   bool
-	saturate     bool
-	scaleD       int
-	disable      [4]uint32
-	blocks       int
-	scale        string
-	first        int
-	padded       bool // 4 and 6 bits in padded chunks
-	typeA, typeB uint32
+	kind        string // after kind::, with its scales
+	a, b, d     string
+	m, n, steps int
+	mnA, mnB    bool
+	swA, swB    int // width of the swizzle, 0: none, 1: 128 bytes with atoms of 32
+	aTmem, ws   bool
+	keep        bool // old D
+	negA, negB  bool
+	saturate    bool
+	scaleD      int
+	disable     [4]uint32
+	blocks      int
+	scale       string
+	first       int
+	padded      bool // 4 and 6 bits in padded chunks
 }
 
 func (c *productCase) name() string {

@@ -67,11 +67,12 @@ func (d *decoder) wgmma() {
 		d.fail("this form of wgmma")
 		return
 	}
-	shape, ok := strings.CutPrefix(d.mods[0], "m64n")
+	shape, _ := strings.CutPrefix(d.mods[0], "m64n")
 	n, k, _ := strings.Cut(shape, "k")
 	op.n, _ = strconv.Atoi(n)
 	op.k, _ = strconv.Atoi(k)
 	for i, t := range []*typ{&op.d, &op.a, &op.b} {
+		var ok bool
 		if *t, ok = types[d.mods[1+i]]; !ok {
 			*t, ok = typ{clsBits, 1, 1, nil, "b1"}, d.mods[1+i] == "b1"
 		}

@@ -82,9 +82,9 @@ func kernel(version byte, body []byte, types ...[]byte) file {
 }
 
 var (
-	i1, i32, f32, f64 = []byte{0}, []byte{3}, []byte{7}, []byte{9}
-	token             = []byte{0x11}
-	ret               = []byte{0x5C, 0, 0}
+	i1, i32, f32 = []byte{0}, []byte{3}, []byte{7}
+	token        = []byte{0x11}
+	ret          = []byte{0x5C, 0, 0}
 )
 
 // scalar is the tile of rank 0 of the element type at an index.

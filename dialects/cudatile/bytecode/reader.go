@@ -228,9 +228,6 @@ const (
 	flagHints // 13.5: the function binds an external implementation
 )
 
-// minFunction is the least number of bytes of a function: name, signature, flags, location, body length.
-const minFunction = 5
-
 func (r *reader) readFunctions() {
 	c, _ := r.section(functionSection)
 	n := c.varint("number of functions")

@@ -110,7 +110,3 @@ const (
 	PadPosInf
 	PadNegInf
 )
-
-// Acquires and Releases report whether an access has acquire or release semantics.
-func (o MemOrder) Acquires() bool { return o == Acquire || o == AcqRel }
-func (o MemOrder) Releases() bool { return o == Release || o == AcqRel }

@@ -336,7 +336,7 @@ func (p *Parser) op() *Op {
 			r.implied.loc, r.implied = op.loc, nil
 		}
 	}
-	p.bind(op, binds, int(s.Pos))
+	p.bind(op, binds)
 	if p.err != nil {
 		return nil
 	}
@@ -383,7 +383,7 @@ func (p *Parser) binds() []bound {
 // maxResults bounds the results that a text gives one name.
 const maxResults = 1 << 16
 
-func (p *Parser) bind(op *Op, binds []bound, pos int) {
+func (p *Parser) bind(op *Op, binds []bound) {
 	if len(binds) == 0 {
 		return
 	}

@@ -211,13 +211,12 @@ func note(name string, fields ...metadata.Field) *metadata.Attachment {
 }
 
 // br and condBr end the current block. Branches between ops are uniform over the tile block, but where a region is of single elements.
-func (b *builder) br(to *block) *llvm.TermBr {
+func (b *builder) br(to *block) {
 	t := llvm.NewBr(to.Block)
 	if !b.divergent {
 		t.Metadata = append(t.Metadata, note(ptxop.Uniform))
 	}
 	b.cur.Term = t
-	return t
 }
 
 func (b *builder) condBr(c reg, yes, no *block) *llvm.TermCondBr {

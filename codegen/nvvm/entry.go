@@ -58,7 +58,7 @@ func (l *lowerer) entry(op *ir.Op) {
 		f.cur.Term = llvm.NewRet(nil)
 	}
 	f.finishBlocks()
-	f.annotate(op)
+	f.annotate()
 }
 
 // paramType: pointers are global addresses; i1 and 8-bit types a byte.
@@ -89,7 +89,7 @@ func (f *fn) param(p *llvm.Param, elem ir.Type) reg {
 }
 
 // annotate writes the launch bounds.
-func (f *fn) annotate(op *ir.Op) {
+func (f *fn) annotate() {
 	add := func(name string, n int) {
 		// LLVM wants the nodes of a named list as definitions of their own.
 		node := &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{

@@ -188,7 +188,7 @@ func bufferStore(f *fn, op *ir.Op) {
 	x := f.inMemory(f.stored(op))
 	defer f.storedTo(ir.Cast[tileaa.BufferOp](op).Buffer())
 	if p, ok := layout.LdMatrix(*b.Mem, l, 8*b.bytes, false); ok && f.matrixStore(b, l, p) {
-		f.storeMatrices(b, l, p, x)
+		f.storeMatrices(b, p, x)
 		return
 	}
 	for _, r := range f.sharedRuns(b, l, 16, f.owners(l)) {
@@ -285,7 +285,7 @@ func (f *fn) putPairs(out *tile, bit int, regs []int, words []reg) {
 	}
 }
 
-func (f *fn) storeMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, x *tile) {
+func (f *fn) storeMatrices(b *buffer, p layout.MatrixPlan, x *tile) {
 	name, cols := matrixName("stmatrix", p), f.threadOffsets(p.Lane, p.Warp)
 	for _, a := range p.Accesses {
 		base, offset := f.sharedAddress(b, cols, a.Offset, reg{})

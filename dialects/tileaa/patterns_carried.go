@@ -62,7 +62,7 @@ func carrySum(b *ir.Builder, f ir.Flow, i int, sum *TileType, steps [][]*ir.Valu
 	op := f.Op
 	arg, inits := f.Carried()[i], f.Inits()
 	first := inits[i]
-	at := func(sums *ir.Value) *ir.Value { // puts first and a sum in the place of a value
+	at := func(sums *ir.Value) { // puts first and a sum in the place of a value
 		whole := AsTile(first)
 		tile := NewSplat(b, whole.WithElem(b.Ctx, sum.Elem), sums)
 		var v *ir.Value
@@ -74,7 +74,6 @@ func carrySum(b *ir.Builder, f ir.Flow, i int, sum *TileType, steps [][]*ir.Valu
 		sums.ReplaceAllUsesWith(v)
 		tile.Op.SetOperand(0, sums)
 		sums.SetType(sum)
-		return v
 	}
 	inits[i] = Const(b, sum, 0)
 	b.AtStart(op.Body())

@@ -217,7 +217,7 @@ func (w *writer) view(op *ir.Op, verb string, kind atom.CopyKind) {
 		return
 	}
 	fast, vec := chosen(op)
-	args := w.width(verb, kind, t.Shape, t.Elem, fast, vec)
+	args := w.width(kind, t.Shape, t.Elem, fast, vec)
 	if masked := ir.Cast[tileaa.AccessOp](op).Masked(); slices.Contains(masked, true) {
 		var dims []string
 		for d, m := range masked {
@@ -238,7 +238,7 @@ func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom
 		return
 	}
 	fast, vec := chosen(op)
-	args := w.width(verb, kind, t.Shape, p.Elem, fast, vec)
+	args := w.width(kind, t.Shape, p.Elem, fast, vec)
 	if mask != nil {
 		args = append(args, arg("Mask", "yes"))
 	}
@@ -249,7 +249,7 @@ func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom
 }
 
 // width are the facts of an access of vec elements.
-func (w *writer) width(verb string, kind atom.CopyKind, shape []int64, elem ir.Type, fast, vec int) []remark.Arg {
+func (w *writer) width(kind atom.CopyKind, shape []int64, elem ir.Type, fast, vec int) []remark.Arg {
 	bytes := vec * tileaa.ElemBytes(elem)
 	args := []remark.Arg{arg("Tile", tileaa.ShapeText(shape, elem)), arg("Bytes", bytes), arg("Elements", vec), arg("Dimension", fast)}
 	if row := atom.SelectCopy(w.Target, kind, bytes); row != nil {

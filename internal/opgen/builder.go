@@ -44,7 +44,7 @@ func (w *writer) builder(row *ir.OpDef) {
 	w.linef("\ts := ir.State{Def: opRows[Op%s.Index()-1]}", name)
 	w.operands(row)
 	w.attributes(row)
-	w.resultList(row, types)
+	w.resultList(types)
 	w.linef("\treturn %s{b.Create(s)}\n}\n", name)
 }
 
@@ -193,7 +193,7 @@ func sameAs(row *ir.OpDef, result string) string {
 	return ""
 }
 
-func (w *writer) resultList(row *ir.OpDef, types []resultType) {
+func (w *writer) resultList(types []resultType) {
 	var exprs []string
 	for _, t := range types {
 		if t.many && len(types) == 1 {

@@ -9,7 +9,7 @@ func decodeLogic(d *decoder) {
 		return
 	}
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	mask := t.mask()
 	switch d.base {
@@ -95,7 +95,7 @@ func decodeLop3(d *decoder) {
 		d.fail("lop3 with a predicate")
 		return
 	}
-	d.dst(0)
+	d.dst()
 	for i := 1; i <= 3; i++ {
 		d.src(i, types["b32"])
 	}
@@ -130,7 +130,7 @@ func decodeLop3(d *decoder) {
 // decodeShift: shl, shr: amounts above the width give 0 or the sign.
 func decodeShift(d *decoder) {
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, types["b32"])
 	n, mask := t.bits, t.mask()
@@ -162,7 +162,7 @@ func decodeShf(d *decoder) {
 	left := d.oneOf("l", "r") == "l"
 	wrap := d.oneOf("clamp", "wrap") == "wrap"
 	d.flag("b32")
-	d.dst(0)
+	d.dst()
 	for i := 1; i <= 3; i++ {
 		d.src(i, types["b32"])
 	}
@@ -193,7 +193,7 @@ func decodeShf(d *decoder) {
 func decodeCount(d *decoder) {
 	amount := d.flag("shiftamt")
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	n := t.bits
 	var f func(a uint64) uint64
@@ -226,7 +226,7 @@ func decodeCount(d *decoder) {
 // decodeBfe: bfe d, a, pos, len: the field, sign-extended for signed types (section 9.7.1.20).
 func decodeBfe(d *decoder) {
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, types["u32"])
 	d.src(3, types["u32"])
@@ -257,7 +257,7 @@ func decodeBfe(d *decoder) {
 // decodeBfi: bfi d, a, b, pos, len: a's field is put into b. Four sources, so it executes by itself.
 func decodeBfi(d *decoder) {
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	d.src(3, types["u32"])
@@ -296,7 +296,7 @@ func decodeBfi(d *decoder) {
 func decodeBmsk(d *decoder) {
 	wrap := d.oneOf("clamp", "wrap") == "wrap"
 	d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, types["b32"])
 	d.src(2, types["b32"])
 	d.in.vec = lift2(func(a, b uint64) uint64 {
@@ -313,7 +313,7 @@ func decodeBmsk(d *decoder) {
 func decodeSzext(d *decoder) {
 	wrap := d.oneOf("clamp", "wrap") == "wrap"
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, types["u32"])
 	d.in.vec = lift2(func(a, b uint64) uint64 {
@@ -335,7 +335,7 @@ func decodeSzext(d *decoder) {
 func decodePrmt(d *decoder) {
 	d.flag("b32")
 	mode := d.oneOf("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
-	d.dst(0)
+	d.dst()
 	for i := 1; i <= 3; i++ {
 		d.src(i, types["b32"])
 	}

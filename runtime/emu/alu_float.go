@@ -147,7 +147,7 @@ func decodeFloat2(d *decoder, _ typ) {
 		d.fail("%s on %s", op, t.named)
 		return
 	}
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	switch {
@@ -366,7 +366,7 @@ func decodeFma(d *decoder) {
 	}
 	t := ts[0]
 	d.needArithmetic(t)
-	d.dst(0)
+	d.dst()
 	for i := 1; i <= 3; i++ {
 		d.src(i, t)
 	}
@@ -430,7 +430,7 @@ func decodeFloat1(d *decoder, _ typ) {
 		d.fail(".ftz on %s", t.named)
 		return
 	}
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	var sign uint64
 	for k := range t.n {
@@ -459,7 +459,7 @@ func decodeFloat1(d *decoder, _ typ) {
 
 func decodeCopysign(d *decoder) {
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	sign := uint64(1) << (t.bits - 1)

@@ -112,7 +112,7 @@ func decodeArith(d *decoder) {
 		d.fail("%s on %s", d.base, t.named)
 		return
 	}
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	d.in.vec = int2(d.base, t)
@@ -147,7 +147,7 @@ func (d *decoder) peekType() (t typ) {
 func decodeMul(d *decoder) {
 	part := d.oneOf("lo", "hi", "wide")
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	d.in.vec = mulFn(part, t)
@@ -231,7 +231,7 @@ func decodeMad(d *decoder) {
 	if part == "wide" {
 		sum.bits *= 2
 	}
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	d.src(3, sum)
@@ -259,7 +259,7 @@ func decodeMad(d *decoder) {
 func decodeMul24(d *decoder) {
 	part := d.oneOf("lo", "hi")
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	mad := d.base == "mad24"
@@ -285,7 +285,7 @@ func (d *decoder) carryOp(useCarry bool) {
 	setCarry := !useCarry || d.flag("cc")
 	t := d.typ1()
 	sub := d.base == "sub" || d.base == "subc"
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	d.in.kind = kExec
@@ -354,7 +354,7 @@ func (d *decoder) carryMad(useCarry bool) {
 	setCarry := !useCarry || d.flag("cc")
 	part := d.oneOf("lo", "hi")
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	d.src(3, t)
@@ -373,7 +373,7 @@ func decodeMadc(d *decoder) { d.carryMad(true) }
 // decodeSad: sad d, a, b, c: c + |a-b|.
 func decodeSad(d *decoder) {
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	for i := 1; i <= 3; i++ {
 		d.src(i, t)
 	}
@@ -401,7 +401,7 @@ func decodeDp(d *decoder) {
 		d.fail("two types expected")
 		return
 	}
-	d.dst(0)
+	d.dst()
 	for i := 1; i <= 3; i++ {
 		d.src(i, types["b32"])
 	}
@@ -448,7 +448,7 @@ func decodeAbsNeg(d *decoder) {
 		return
 	}
 	t = d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	mask := t.mask()
 	if d.base == "neg" {

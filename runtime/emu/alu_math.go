@@ -18,7 +18,7 @@ func decodeMath(d *decoder) {
 	t := ts[0]
 	d.needArithmetic(t)
 	f := mathFns[d.base]
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	switch {
 	case t.named == "f64":

@@ -16,7 +16,7 @@ func (d *decoder) decodeMixed(narrow typ, o fopt) {
 		d.fail("this form of mixed-precision %s", d.base)
 		return
 	}
-	d.dst(0)
+	d.dst()
 	for i := 1; i < last; i++ {
 		d.src(i, narrow)
 	}
@@ -45,7 +45,7 @@ func (d *decoder) decodeMinMax3(t typ, o fopt) {
 		d.fail("this form of %s with three inputs", d.base)
 		return
 	}
-	d.dst(0)
+	d.dst()
 	for i := 1; i <= 3; i++ {
 		d.src(i, t)
 	}

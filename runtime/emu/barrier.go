@@ -65,7 +65,7 @@ func decodeBar(d *decoder) {
 		if t.cls == clsPred {
 			d.predDst(&args[0])
 		} else {
-			d.dst(0)
+			d.dst()
 		}
 		p := args[len(args)-1]
 		d.predSrc(&p)

@@ -71,7 +71,7 @@ func (w *warp) members(mask uint64, lane int) (out []*cta) {
 func decodeMapa(d *decoder) {
 	d.decodeSpace()
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, types["u32"])
 	d.in.kind = kExec
@@ -94,7 +94,7 @@ func decodeMapa(d *decoder) {
 func decodeGetctarank(d *decoder) {
 	d.decodeSpace()
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.in.vec = lift1(func(a uint64) uint64 { return a >> rankShift & 0xff })
 }

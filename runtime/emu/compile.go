@@ -75,7 +75,7 @@ type Param struct {
 	offset      int
 }
 
-func compileEntry(m *Module, f *function) (*Entry, error) {
+func compileEntry(m *Module, f *function) *Entry {
 	c := &compiler{mod: m, prog: &program{agents: 1, visibilities: 1}, consts: map[uint64]opnd{}, addrs: map[addrKey]opnd{},
 		opIndex: map[string]int32{}, starts: map[*function]int{}, frame: map[*function]int{},
 		vars: map[*variable]bool{}, slots: map[regKey]int32{}}
@@ -93,9 +93,7 @@ func compileEntry(m *Module, f *function) (*Entry, error) {
 		if c.fn != f {
 			c.callee(c.fn)
 		}
-		if err := c.function(c.fn); err != nil {
-			return nil, err
-		}
+		c.function(c.fn)
 	}
 	c.prog.start = int32(c.starts[f])
 	for _, x := range c.fixes {
@@ -112,13 +110,13 @@ func compileEntry(m *Module, f *function) (*Entry, error) {
 	c.allocDynamicShared()
 	allocate(c.prog)
 	e.Shared, e.Local, e.Dynamic, e.Unsupported = c.prog.shared, c.prog.local, c.prog.dynamic, c.unsupported
-	return e, nil
+	return e
 }
 
 func alignUp(n, a int) int { return (n + a - 1) / a * a }
 
 // function decodes the body of f after what is there already.
-func (c *compiler) function(f *function) error {
+func (c *compiler) function(f *function) {
 	c.starts[f] = len(c.prog.code)
 	if !f.entry {
 		for _, v := range f.params {
@@ -140,7 +138,6 @@ func (c *compiler) function(f *function) error {
 	end := inst{guard: -1, kind: kBranch, branchKind: toCaller, line: int32(f.line), text: "ret", rule: ruleAny, op: c.opcode("ret")}
 	end.flow = flowRet(c.frame[f])
 	c.prog.code = append(c.prog.code, end)
-	return nil
 }
 
 // calleesFirst lists f and the functions that it calls, each after its callees. Of diverged lanes those at the lowest pc run
@@ -276,7 +273,7 @@ func (c *compiler) register(sc *scope, name string) (opnd, typ, bool) {
 	k := regKey{d, num}
 	slot, ok := c.slots[k]
 	if !ok {
-		slot = c.newReg(d.typ)
+		slot = c.newReg()
 		c.slots[k] = slot
 		if c.prog.names == nil {
 			c.prog.names = map[opnd]string{}
@@ -286,7 +283,7 @@ func (c *compiler) register(sc *scope, name string) (opnd, typ, bool) {
 	return opnd(slot), d.typ, true
 }
 
-func (c *compiler) newReg(t typ) int32 {
+func (c *compiler) newReg() int32 {
 	c.prog.regs++
 	return int32(c.prog.regs - 1)
 }
@@ -309,7 +306,7 @@ func (c *compiler) predicate(sc *scope, name string) (int32, bool) {
 
 // special emits a move of a special register into a fresh one and gives that.
 func (c *compiler) special(st *stmt, name string, fn func(w *warp, i int) uint64) opnd {
-	t := opnd(c.newReg(types["b64"]))
+	t := opnd(c.newReg())
 	in := inst{kind: kExec, guard: -1, dst: []opnd{t}, dmask: ^uint64(0), line: int32(st.line),
 		text: "mov " + name, rule: ruleNone, op: c.opcode("mov")}
 	in.exec = c.readSpecial(name, fn)

@@ -27,7 +27,7 @@ func decodeCvt(d *decoder) {
 	}
 	dt, st := ts[0], ts[1]
 	nsrc := len(d.st.args) - 1
-	d.dst(0)
+	d.dst()
 	ext := extend(dt, d.width(&d.st.args[0]))
 	if dt.n >= 2 || st.n >= 2 {
 		d.cvtPacked(dt, st, o, nsrc)
@@ -329,7 +329,7 @@ func decodeCvtPack(d *decoder) {
 		return
 	}
 	ct := ts[0]
-	d.dst(0)
+	d.dst()
 	d.src(1, ts[1])
 	d.src(2, ts[1])
 	if len(d.st.args) == 4 {

@@ -92,8 +92,8 @@ func (d *decoder) nargs(lo, hi int) bool {
 	return true
 }
 
-// dst adds register operand i as a destination.
-func (d *decoder) dst(i int) opnd { return d.dstArg(d.arg(i)) }
+// dst adds the first operand, a register, as the destination.
+func (d *decoder) dst() { d.dstArg(d.arg(0)) }
 
 // arg gives operand i; one that is missing makes the instruction unsupported.
 func (d *decoder) arg(i int) *arg {
@@ -104,7 +104,7 @@ func (d *decoder) arg(i int) *arg {
 	return &d.st.args[i]
 }
 
-func (d *decoder) dstArg(a *arg) opnd {
+func (d *decoder) dstArg(a *arg) {
 	o := noReg
 	if a.kind != argName || a.neg || a.off != 0 || a.pair != nil {
 		d.fail("destination must be a register")
@@ -122,7 +122,6 @@ func (d *decoder) dstArg(a *arg) opnd {
 		}
 	}
 	d.in.dst = append(d.in.dst, o)
-	return o
 }
 
 // width gives the width of the register in operand a, or 0.
@@ -136,13 +135,9 @@ func (d *decoder) width(a *arg) int {
 }
 
 // src adds operand i, of type t, as a source.
-func (d *decoder) src(i int, t typ) opnd { return d.srcArg(d.arg(i), t) }
+func (d *decoder) src(i int, t typ) { d.srcArg(d.arg(i), t) }
 
-func (d *decoder) srcArg(a *arg, t typ) opnd {
-	o := d.value(a, t)
-	d.in.src = append(d.in.src, o)
-	return o
-}
+func (d *decoder) srcArg(a *arg, t typ) { d.in.src = append(d.in.src, d.value(a, t)) }
 
 // value resolves a source operand: register, literal, address of a symbol or special register.
 func (d *decoder) value(a *arg, t typ) opnd {

@@ -156,7 +156,7 @@ func decodeMovmatrix(d *decoder) {
 			return
 		}
 	}
-	d.dst(0)
+	d.dst()
 	d.src(1, types["b32"])
 	d.warpWide(func(w *warp, in *inst, m uint32) {
 		a := *w.src(in.src[0])

@@ -141,8 +141,8 @@ func (s *scanner) name() string {
 	return w
 }
 
-// str reads a quoted string and returns what is between the quotes, escapes untouched.
-func (s *scanner) str() string {
+// str passes a quoted string.
+func (s *scanner) str() {
 	s.expect('"')
 	i := s.pos
 	for i < len(s.src) && s.src[i] != '"' && s.src[i] != '\n' {
@@ -153,11 +153,9 @@ func (s *scanner) str() string {
 	}
 	if i >= len(s.src) || s.src[i] != '"' {
 		s.fail("string is not closed")
-		return ""
+		return
 	}
-	t := s.src[s.pos:i]
 	s.pos = i + 1
-	return t
 }
 
 // number reads an integer or float literal (PTX ISA section 4.5).

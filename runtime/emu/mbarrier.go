@@ -186,7 +186,7 @@ func (d *decoder) mbarWait(f *mbarForm) {
 }
 
 func (d *decoder) mbarPending(*mbarForm) {
-	d.dst(0)
+	d.dst()
 	d.src(1, types["b64"])
 	d.in.vec = lift1(func(a uint64) uint64 { return a & mbarCount })
 	d.in.kind = kVec

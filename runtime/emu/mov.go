@@ -24,7 +24,7 @@ func decodeMov(d *decoder) {
 	case args[0].kind == argVec:
 		d.fail("vector move")
 	default:
-		d.dst(0)
+		d.dst()
 		if fn, ok := specials[args[1].name]; ok && args[1].kind == argName {
 			if _, _, isReg := d.c.register(d.st.scope, args[1].name); !isReg {
 				d.in.kind, d.in.exec = kExec, d.c.readSpecial(args[1].name, fn)
@@ -42,7 +42,7 @@ func (d *decoder) pack(t typ) {
 	elems := d.st.args[1].list
 	n := t.width() / max(1, len(elems))
 	part := typ{cls: clsBits, bits: n, n: 1}
-	d.dst(0)
+	d.dst()
 	for i := range elems {
 		d.srcArg(&elems[i], part)
 	}
@@ -104,7 +104,7 @@ func decodeCvta(d *decoder) {
 	to := d.flag("to")
 	sp := d.decodeSpace()
 	t := d.typ1()
-	d.dst(0)
+	d.dst()
 	a := d.st.args[1]
 	if v := d.st.scope.variable(a.name); v != nil && a.kind == argName && !to {
 		d.in.src = append(d.in.src, d.c.address(v, a.off, false))

@@ -37,11 +37,7 @@ func Parse(name, src string) (*Module, error) {
 		if !f.entry {
 			continue
 		}
-		e, err := compileEntry(p.mod, f)
-		if err != nil {
-			return nil, err
-		}
-		p.mod.entries[f.name] = e
+		p.mod.entries[f.name] = compileEntry(p.mod, f)
 		p.mod.names = append(p.mod.names, f.name)
 	}
 	return p.mod, nil

@@ -187,7 +187,7 @@ func decodeSet(d *decoder) {
 		return
 	}
 	dt, t := ts[0], ts[1]
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	if combine != "" {
@@ -239,7 +239,7 @@ func decodeSelp(d *decoder) {
 		d.fail("selp.pred")
 		return
 	}
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, t)
 	d.predSrc(&d.st.args[3])
@@ -298,7 +298,7 @@ func decodeSlct(d *decoder) {
 		d.fail("two types expected")
 		return
 	}
-	d.dst(0)
+	d.dst()
 	d.src(1, ts[0])
 	d.src(2, ts[0])
 	d.src(3, ts[1])

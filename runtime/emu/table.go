@@ -148,7 +148,7 @@ func decodeHint(d *decoder) {
 // decodePolicy: createpolicy gives a cache policy, which only loads and stores look at: any number.
 func decodePolicy(d *decoder) {
 	d.mods = nil
-	d.dst(0)
+	d.dst()
 	d.in.src = []opnd{d.c.constant(0)}
 	d.in.vec = func(d, a, _, _ *vec) { *d = *a }
 }

@@ -60,9 +60,9 @@ func (d *decoder) warpWideBlocking(f func(w *warp, in *inst) bool) {
 }
 
 // uniformSrc gives a source that must be defined and the same in all lanes.
-func (w *warp) uniformSrc(o opnd, m uint32, what string) uint64 {
-	w.needDefined(o, m, "the "+what)
-	return w.uniform(o, m, what)
+func (w *warp) uniformSrc(o opnd, what string) uint64 {
+	w.needDefined(o, fullMask, "the "+what)
+	return w.uniform(o, fullMask, what)
 }
 
 func decodeTmemAlloc(d *decoder) {
@@ -77,8 +77,8 @@ func decodeTmemAlloc(d *decoder) {
 	n := len(d.in.src)
 	d.src(1, types["b32"])
 	d.warpWideBlocking(func(w *warp, in *inst) bool {
-		w.uniformSrc(in.src[op.addr], fullMask, "address")
-		return w.tmemAlloc(in, op, group, int(w.uniformSrc(in.src[n], fullMask, "number of columns")))
+		w.uniformSrc(in.src[op.addr], "address")
+		return w.tmemAlloc(in, op, group, int(w.uniformSrc(in.src[n], "number of columns")))
 	})
 }
 
@@ -92,9 +92,9 @@ func decodeTmemDealloc(d *decoder) {
 	d.src(0, types["b32"])
 	d.src(1, types["b32"])
 	d.warpWideBlocking(func(w *warp, in *inst) bool {
-		addr := w.uniformSrc(in.src[0], fullMask, "address")
+		addr := w.uniformSrc(in.src[0], "address")
 		w.tmemGroup(group)
-		w.tmemDealloc(addr, int(w.uniformSrc(in.src[1], fullMask, "number of columns")))
+		w.tmemDealloc(addr, int(w.uniformSrc(in.src[1], "number of columns")))
 		return true
 	})
 }

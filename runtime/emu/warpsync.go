@@ -8,7 +8,7 @@ import (
 // rendezvous waits for the lanes of the member mask (operand mask of the instruction) to come to this
 // instruction and gives them. Lanes that have exited are not waited for. anywhere: other bar.warp.sync
 // with the same mask count too.
-func (w *warp) rendezvous(in *inst, mask opnd, m uint32, anywhere bool) (uint32, bool) {
+func (w *warp) rendezvous(mask opnd, m uint32, anywhere bool) (uint32, bool) {
 	w.needDefined(mask, m, "the member mask")
 	member := uint32(w.uniform(mask, m, "member mask"))
 	if m&^member != 0 {
@@ -43,7 +43,7 @@ func decodeBarWarp(d *decoder) {
 	d.src(0, types["b32"])
 	d.in.kind = kSync
 	d.in.sync = func(w *warp, in *inst, m uint32) bool {
-		all, ok := w.rendezvous(in, in.src[0], m, true)
+		all, ok := w.rendezvous(in.src[0], m, true)
 		if ok {
 			w.syncLanes(all)
 		}
@@ -56,7 +56,7 @@ func decodeBarWarp(d *decoder) {
 func (d *decoder) withMember(at int, f func(w *warp, in *inst, m uint32)) {
 	d.in.kind = kSync
 	d.in.sync = func(w *warp, in *inst, m uint32) bool {
-		all, ok := w.rendezvous(in, in.src[at], m, false)
+		all, ok := w.rendezvous(in.src[at], m, false)
 		if ok {
 			f(w, in, all)
 		}
@@ -139,7 +139,7 @@ func decodeVote(d *decoder) {
 	mode := d.oneOf("all", "any", "uni", "ballot")
 	d.typ1()
 	if mode == "ballot" {
-		d.dst(0)
+		d.dst()
 	} else {
 		d.predDst(&d.st.args[0])
 	}
@@ -230,7 +230,7 @@ func decodeRedux(d *decoder) {
 	} else {
 		f = d.atomicOp(op, t)
 	}
-	d.dst(0)
+	d.dst()
 	d.src(1, t)
 	d.src(2, types["b32"])
 	d.withMember(1, func(w *warp, in *inst, m uint32) {
@@ -275,7 +275,7 @@ func (d *decoder) floatRedux(op string, nan bool) func(a, b uint64) uint64 {
 
 func decodeActivemask(d *decoder) {
 	d.flag("b32")
-	d.dst(0)
+	d.dst()
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) {
 		for i := range w.tmp {

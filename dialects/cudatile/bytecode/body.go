@@ -68,7 +68,7 @@ func (f *bodyReader) op(b *ir.Block, depth int) {
 		f.keepWide(op)
 	}
 	if len(k.def.Regions) > 0 {
-		f.regions(k, op, depth)
+		f.regions(op, depth)
 	}
 	b.Append(op)
 	for i, v := range op.Results() {
@@ -335,7 +335,7 @@ func (f *bodyReader) segment(k *codec, s *ir.State, arg int, flags uint64) {
 }
 
 // regions reads the regions of an op.
-func (f *bodyReader) regions(k *codec, op *ir.Op, depth int) {
+func (f *bodyReader) regions(op *ir.Op, depth int) {
 	if depth >= maxRegionDepth {
 		f.fail("regions nest deeper than %d levels", maxRegionDepth)
 		return

@@ -247,7 +247,7 @@ func (w *writer) global(e *encoder, g cudatile.Global) {
 	}
 	e.varint(w.str(name))
 	e.varint(w.typ(op, value.Type))
-	e.varint(w.constant(op, value))
+	e.varint(w.constant(value))
 	e.varint(uint64(g.Alignment()))
 	visibility, constant := g.SymbolVisibility(), g.Constant()
 	if w.v.AtLeast(def.V133) {

@@ -110,7 +110,7 @@ func (w *writer) inline(e *encoder, op *ir.Op, def *ir.ArgDef, a ir.Attribute) {
 		e.varint(w.typ(op, a.Type))
 		return
 	case *ir.DenseAttr:
-		e.varint(w.constant(op, a))
+		e.varint(w.constant(a))
 		return
 	case ir.I32Array:
 		e.i32s(a)

@@ -107,7 +107,7 @@ func (w *writer) enterGlobal(g cudatile.Global) {
 	if value := g.Value(); value != nil {
 		w.str(g.SymName())
 		w.typ(g.Op, value.Type)
-		w.constant(g.Op, value)
+		w.constant(value)
 	}
 }
 

@@ -139,7 +139,7 @@ func (w *writer) enum(e *encoder, op *ir.Op, d *ir.EnumDef, v uint32) {
 }
 
 // constant finds or makes the table entry of a constant.
-func (w *writer) constant(op *ir.Op, a *ir.DenseAttr) uint64 {
+func (w *writer) constant(a *ir.DenseAttr) uint64 {
 	if i, ok := w.origin.constantIndex[a]; ok {
 		return i
 	}

@@ -130,17 +130,14 @@ func updates(on string) ir.EffectDef { return ir.EffectDef{Kind: ir.Read | ir.Wr
 // factor is the effect of an operand of a product, which is a tile or a buffer that is read.
 func factor(on string) ir.EffectDef { return ir.EffectDef{Kind: ir.Read, On: on, IfMemory: true} }
 
-// sums is the effect of an operand of a product, the memory where it sums if that is not registers.
-func sums(on string) ir.EffectDef {
-	return ir.EffectDef{Kind: ir.Read | ir.Write, On: on, IfMemory: true}
-}
-
 // inFlight is an effect that is over when the thread has waited for it.
 func inFlight(e ir.EffectDef) ir.EffectDef { e.When = ir.AtWait; return e }
 
 var (
 	// ordersAll is the effect of an op that orders all accesses before it and after it.
 	ordersAll = ir.EffectDef{Kind: ir.Read | ir.Write | ir.Fence}
+	// sums is the effect of a product on the memory where it sums, if that is not registers.
+	sums = ir.EffectDef{Kind: ir.Read | ir.Write, On: "memory", IfMemory: true}
 	// ordersCopies is the effect of an op that orders the asynchronous copies of its thread.
 	ordersCopies = ir.EffectDef{Kind: ir.Fence}
 	// tells is the effect of an op that tells the host or other grids something.
@@ -287,17 +284,17 @@ func Ops() []*ir.OpDef {
 				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and "+
 				"its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and "+
 				"only if when holds; it brings scales from buffers to columns from scale_column on, those of each slot of a ring to columns of their own; of warpgroups, nobody takes what it gives unless when holds."),
-			factor("lhs"), factor("rhs"), factor("lhs_scale"), factor("rhs_scale"), sums("memory")),
+			factor("lhs"), factor("rhs"), factor("lhs_scale"), factor("rhs_scale"), sums),
 		effects(row("dot_land", args(in("source:tile"), many("indices:scalar_int"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"What a product in flight has put into tensor memory, behind the dot_wait for it; or the slice of it with these slice numbers, constants, which is in registers of its own."), factor("memory")),
 		effects(same(row("sums_store", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
-			"Puts a tile into tensor memory, for products in flight to add to. It counts as those of an iteration."), "source", "result"), sums("memory")),
+			"Puts a tile into tensor memory, for products in flight to add to. It counts as those of an iteration."), "source", "result"), sums),
 		effects(same(row("sums_scale", args(in("source:tile", "factor:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"source * factor, element by element, where source is in tensor memory and stays there, behind the dot_wait for the product that gave it."), "source", "factor", "result"),
-			sums("memory")),
+			sums),
 		effects(same(row("factor_store", args(in("value:tile"), opt("over:tile", "memory:tensor_memory"), optAttr("column", ir.I64Kind)), res("result:tile"), 0,
 			"Puts the left factor of products of the tensor unit into tensor memory, a row to a lane; in columns of its own, or in those of a product that has given over."),
-			"value", "result"), sums("memory")),
+			"value", "result"), sums),
 		flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,
 			"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
 		flow(with(row("scan", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), unit("reverse"), many("operands:tile")), tiles, ir.Pure,

@@ -66,8 +66,7 @@ func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 }
 
 func TestUnknownInstructionsAreReportedOnlyWhenExecuted(t *testing.T) {
-	src := kernel("@%p1 bra END; setp.eq.u32 %p1, %r0, %r0;\n END:")
-	src = kernel("setp.eq.u32 %p1, %r0, %r0;\n@%p1 bra END;\nfrobnicate.sync.aligned;\nEND:")
+	src := kernel("setp.eq.u32 %p1, %r0, %r0;\n@%p1 bra END;\nfrobnicate.sync.aligned;\nEND:")
 	if _, err := runText(t, src, 32, make([]byte, 128), Options{}); err != nil {
 		t.Errorf("not executed, but reported: %v", err)
 	}

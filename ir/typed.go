@@ -278,7 +278,7 @@ func (op *Op) SetIntAttr(c *Context, a int, v int64) {
 
 func (op *Op) SetFlagAttr(a int, v bool) { op.attrs[a] = FlagOf(op.Def.AttrDef(a), v) }
 
-// A case that is the default of an optional attribute is left out, as the text does.
+// SetEnumAttr sets a case. One that is the default of an optional attribute is left out, as the text does.
 func (op *Op) SetEnumAttr(a int, v uint32) {
 	d := op.Def.AttrDef(a)
 	if e := d.Enum.Of(v); d.Mode == Optional && d.Default != nil && d.IsDefault(e) {

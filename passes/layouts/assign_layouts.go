@@ -13,7 +13,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// Assign-layouts gives every tile a layout: which register of which lane of which warp holds an element.
+// Assign gives every tile a layout: which register of which lane of which warp holds an element.
 //
 // Some operations have a layout of their own (anchors): a dot that of its atom, an access the one that makes it wide and
 // coalesced, a scan the one that keeps its axis inside a warp. An anchor's layout flows down through elementwise operations,

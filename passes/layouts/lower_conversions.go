@@ -7,7 +7,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// lower-conversions sends through shared memory what registers and shuffles cannot do:
+// LowerConversions sends through shared memory what registers and shuffles cannot do:
 //
 //	%y = convert_layout %x             =>   %b = alloc_shared; buffer_store %x, %b; %y = buffer_load %b
 //

@@ -10,7 +10,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// order-depths takes the places along K of a product in another order, which gives the same sums: in the one in which threads hold a factor that they have
+// OrderDepths takes the places along K of a product in another order, which gives the same sums: in the one in which threads hold a factor that they have
 // computed from another product, as the probabilities of attention. A thread has two neighbours of a result, and needs four of a factor of 8 bits:
 //
 //	%f = ftof %p                     %p1 = reshape %p : 128x128 -> 128x8x2x2x2x2                 %v1 = reshape %v : 128x64 -> 8x2x2x2x2x64

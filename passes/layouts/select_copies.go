@@ -14,7 +14,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// select-copies sends loads that only feed the matrix unit straight to shared memory, past the registers:
+// SelectCopies sends loads that only feed the matrix unit straight to shared memory, past the registers:
 //
 //	%t = tiled_load %block                      %b = alloc_shared                       (swizzled)
 //	%a = convert_layout %t : -> #mma_a    =>         async_copy %block, %b; async_commit

@@ -10,7 +10,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// split-reductions leaves only reductions inside a warp: where warps hold different parts of the reduced axis, each warp reduces
+// SplitReductions leaves only reductions inside a warp: where warps hold different parts of the reduced axis, each warp reduces
 // its own part, the parts meet in registers of every thread, and are reduced there.
 //
 //	reduce %x dim=1 : 64x256                        %a = reshape %x : 64x256 -> 64x4x64     (warps along the 4)

@@ -11,7 +11,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// allocate-shared gives every buffer its byte offset: buffers that are not alive together share memory. Operations are numbered
+// AllocateShared gives every buffer its byte offset: buffers that are not alive together share memory. Operations are numbered
 // in program order; a buffer lives from its first to its last access, and over a whole loop when it comes from outside of it.
 //
 //	%a = alloc_shared    0 ┐        offset 0

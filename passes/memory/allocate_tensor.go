@@ -10,7 +10,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// allocate-tensor gives products of the tensor unit columns of tensor memory to sum in, and the kernel its part of it:
+// AllocateTensor gives products of the tensor unit columns of tensor memory to sum in, and the kernel its part of it:
 //
 //	                                      %m = alloc_tensor : tensor_memory<256>
 //	                                      tensor_acquire %m

@@ -12,7 +12,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// make-tensor-maps has one thread copy by a tensor map what all threads would copy 16 bytes at a time:
+// MakeTensorMaps has one thread copy by a tensor map what all threads would copy 16 bytes at a time:
 //
 //	                                      %maps = alloc_maps : map_memory<1>
 //	                                      maps_acquire %maps

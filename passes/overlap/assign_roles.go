@@ -14,7 +14,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// assign-roles gives the copies of loops to warps that do nothing else, where the plan has such warps:
+// AssignRoles gives the copies of loops to warps that do nothing else, where the plan has such warps:
 //
 //	                                      %p = alloc_pipeline; %r = alloc_ring           (S slots)
 //	for %i {                              roles {

@@ -7,7 +7,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// chain-products lets groups of warps, or the tensor unit, go on with a product that adds to what the one before it in its block gives, where that is: they add in
+// ChainProducts lets groups of warps, or the tensor unit, go on with a product that adds to what the one before it in its block gives, where that is: they add in
 // the order in which products begin, so only the last one is waited for.
 //
 //	%x = dot %q, %k, 0                     %x = dot %q, %k, 0 {in_flight}

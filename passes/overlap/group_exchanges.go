@@ -9,7 +9,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// group-exchanges brings the stores of small tiles to shared memory together, and their loads behind them, where an iteration of a loop has several, so that one
+// GroupExchanges brings the stores of small tiles to shared memory together, and their loads behind them, where an iteration of a loop has several, so that one
 // barrier is enough for all: what comes of loads is stored as early as it can be, and what is loaded from shared memory waits for who takes it.
 //
 //	buffer_store %x, %s                     buffer_store %x, %s

@@ -9,7 +9,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// hoist-loads begins loads before the first store to shared memory of a block, behind which threads meet and wait for what others have loaded:
+// HoistLoads begins loads before the first store to shared memory of a block, behind which threads meet and wait for what others have loaded:
 //
 //	%x = tiled_load %a                      %x = tiled_load %a
 //	buffer_store %x, %s           =>        %y = tiled_load %b

@@ -11,7 +11,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// keep-factors leaves in tensor memory what threads compute for a product of the tensor unit, instead of storing it to shared memory, where it has a row of the
+// KeepFactors leaves in tensor memory what threads compute for a product of the tensor unit, instead of storing it to shared memory, where it has a row of the
 // factor in each thread already. In attention these are the weights:
 //
 //	%s = dot %q, %k, 0                    %s = dot %q, %k, 0

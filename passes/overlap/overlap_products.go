@@ -9,7 +9,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// overlap-products lets the products of a loop that the tensor unit computes go on while threads compute. What a product adds to what the loop carries stays in
+// OverlapProducts lets the products of a loop that the tensor unit computes go on while threads compute. What a product adds to what the loop carries stays in
 // tensor memory, and is scaled there where the loop scales it first, as attention does when a row finds a larger score: no registers hold it. What a
 // product makes from nothing begins as early as its factors are there, and threads wait for it where they take it.
 //

@@ -11,7 +11,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// pipeline-loops lets the copies of later iterations run while this one computes. Buffers that a loop fills become rings of S slots, and
+// PipelineLoops lets the copies of later iterations run while this one computes. Buffers that a loop fills become rings of S slots, and
 // copies are begun S-1 iterations ahead:
 //
 //	for %i = %lo to %hi {                 %r = alloc_ring                           (S = 3)

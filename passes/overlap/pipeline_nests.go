@@ -12,7 +12,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// pipeline-nests keeps copies coming from one tile to the next. Where an inner loop ends, the slots of its rings are free, and nothing would come while its results
+// PipelineNests keeps copies coming from one tile to the next. Where an inner loop ends, the slots of its rings are free, and nothing would come while its results
 // are stored: the first copies of the next inner loop begin there, an iteration of the outer loop ahead.
 //
 //	for %t = %lo to %hi {                 %r = alloc_ring

@@ -11,7 +11,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// skew-products begins products an iteration ahead where nothing that is computed goes into them, so that the unit multiplies while threads compute with
+// SkewProducts begins products an iteration ahead where nothing that is computed goes into them, so that the unit multiplies while threads compute with
 // what it has multiplied before. In attention these are the scores. With products of the tensor unit, which go on by themselves:
 //
 //	                                      async_copy %k[%lo], %first; %s0 = dot %q, %first {in_flight}

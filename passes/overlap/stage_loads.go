@@ -12,7 +12,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// stage-loads lets loads of the next iteration run while this one computes, where what they bring goes to shared memory through the
+// StageLoads lets loads of the next iteration run while this one computes, where what they bring goes to shared memory through the
 // registers: it is converted on the way, or the target has no asynchronous copies.
 //
 //	for %i = %lo to %hi {                 %r = alloc_ring                           (2 slots)

@@ -12,7 +12,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// unroll-loops makes several iterations of a loop without products one, which loads for all of them before it computes, so that enough
+// UnrollLoops makes several iterations of a loop without products one, which loads for all of them before it computes, so that enough
 // bytes are on their way to hide the latency of memory. What is left over is a loop as before.
 //
 //	for %i = %lo to %hi step %s {      %n = number of iterations; %m = %n - %n % 4

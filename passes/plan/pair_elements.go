@@ -11,7 +11,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// pair-elements makes bytes of elements of 4 bits where two share one: in memory, and in products with scales of f4E2M1FN, of which two neighbours along K
+// PairElements makes bytes of elements of 4 bits where two share one: in memory, and in products with scales of f4E2M1FN, of which two neighbours along K
 // are a byte of an instruction, where the GPU has such an instruction. What memory has as bytes, or the program unpacks, is packed again for a
 // product; canonicalize finds that nothing is left to do then, so that bytes are copied and read as those of any product.
 //

@@ -16,7 +16,7 @@ import (
 	"tileiras/passes/slice"
 )
 
-// plan-kernel decides what depends on each other before anything is realised: how many warps a tile block has, how many registers a
+// Kernel decides what depends on each other before anything is realised: how many warps a tile block has, how many registers a
 // thread may use, and what is cut. It lists candidates and takes the first one that the manager has not ruled out; without optimization the
 // last one, against which the others can be held.
 //

@@ -13,7 +13,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// select-atoms realises what the plan says of dots, and picks the instruction of those that were cut and how warps share it. About every
+// SelectAtoms realises what the plan says of dots, and picks the instruction of those that were cut and how warps share it. About every
 // access to memory it decides what codegen must not ask facts for: how wide it is, along which dimension memory runs, which dimensions need
 // a bounds check, and how many bits hold its coordinates and offsets; and of element numbers of pointers whether they are not negative.
 //

@@ -11,7 +11,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// version-loops makes a second version of code that loads from arrays or stores to arrays of which nobody promises that rows begin at multiples of 16
+// VersionLoops makes a second version of code that loads from arrays or stores to arrays of which nobody promises that rows begin at multiples of 16
 // bytes, or that elements of a row lie side by side. One test before it says which version runs; in the first one it is a promise.
 //
 //	%m = make_memref %a, strides(%s, %u)        %ok = (%a | %s * bytes) % 16 == 0 && %u == 1

@@ -11,7 +11,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// flatten-loops makes one loop of two, where the inner one of constant bounds multiplies and the outer one does nothing but count (LLVM's LoopFlatten). Copies
+// FlattenLoops makes one loop of two, where the inner one of constant bounds multiplies and the outer one does nothing but count (LLVM's LoopFlatten). Copies
 // of later iterations then run under the products of this one from the first iteration to the last, not from the first to the last of the inner loop.
 //
 //	for %k = 0 to %n, inits(%x) {                           %m = %n * 4

@@ -15,7 +15,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// slice-tiles strip-mines what is too big for the registers, where the plan says sliced. Registers cannot be indexed, and straight
+// Tiles strip-mines what is too big for the registers, where the plan says sliced. Registers cannot be indexed, and straight
 // code for thousands of values is nothing that an assembler takes, so a big tile never exists as a whole: a loop makes it piece by
 // piece. A group begins and ends in memory: its inputs are loads, scalars, iota and constants, its outputs stores and reductions.
 //

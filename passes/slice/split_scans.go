@@ -10,7 +10,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// split-scans lets warps share the axis of a scan that there are fewer rows for than warps: each scans its part, the ends of the parts meet, and every warp
+// SplitScans lets warps share the axis of a scan that there are fewer rows for than warps: each scans its part, the ends of the parts meet, and every warp
 // adds to its own what stands before it.
 //
 //	%r = scan %x dim=0 : 4096                 %a = scan (reshape %x) dim=1 : 4x1024       (a warp for each of the 4)

@@ -12,7 +12,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// check-sync is a judge of what the passes before it have made: buffers, rings, pipelines, waits and barriers. It asks no analysis of theirs but
+// CheckSync is a judge of what the passes before it have made: buffers, rings, pipelines, waits and barriers. It asks no analysis of theirs but
 // runs the skeleton of an entry (check_sync_run.go) with loops that run no time, once, twice, as often as there are slots and once more, and with
 // both sides of branches, and looks at what every thread does about shared memory:
 //

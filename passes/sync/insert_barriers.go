@@ -15,7 +15,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// insert-barriers owns every barrier. One stands
+// InsertBarriers owns every barrier. One stands
 //
 //   - between two accesses to overlapping bytes of shared memory of which one writes; a barrier of each warp alone is enough when
 //     every warp touches its own part of a buffer on both sides;

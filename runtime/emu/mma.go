@@ -138,7 +138,7 @@ func (d *decoder) matrixOperands(op *mmaOp, shape string) {
 	}
 }
 
-// placeA, placeB and placeC give row and column of element j of register i of a lane.
+// indexA, indexB and indexC give row and column of element j of register i of a lane.
 func indexA(lane, i, j, e int) (row, k int) {
 	return lane>>2 + 8*(i&1), e*(lane&3) + j + 4*e*(i>>1)
 }

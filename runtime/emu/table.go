@@ -138,7 +138,7 @@ func init() {
 	}
 }
 
-// decodeNothing: hints, which change no value.
+// decodeHint takes hints, which change no value.
 func decodeHint(d *decoder) {
 	d.mods = nil
 	d.in.kind = kExec

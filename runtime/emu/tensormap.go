@@ -26,7 +26,7 @@ type TensorMap struct {
 	Upper      [3]int16  // and from the last
 }
 
-// mapBytes is the size of a tensor map, mapAlign its alignment.
+// tensormapBytes is the size of a tensor map, mapAlign its alignment.
 const (
 	tensormapBytes = 128
 	mapAlign       = 64

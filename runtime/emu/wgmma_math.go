@@ -259,7 +259,7 @@ func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *wgmmaScratch, at int, add 
 	}
 }
 
-// loadD puts the elements of a register of D, of which i is the first, into the sums.
+// takeD puts the elements of a register of D, of which i is the first, into the sums.
 func (op *wgmmaOp) takeD(work *wgmmaScratch, i int, x *vec, add bool) {
 	for j := range op.perD() {
 		rows, col := work.eight(i + j)
@@ -281,7 +281,7 @@ func (op *wgmmaOp) takeD(work *wgmmaScratch, i int, x *vec, add bool) {
 	}
 }
 
-// storeD takes them out again, rounded.
+// giveD takes them out again, rounded.
 func (op *wgmmaOp) giveD(work *wgmmaScratch, i int, v *vec) {
 	for j := range op.perD() {
 		rows, col := work.eight(i + j)

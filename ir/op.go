@@ -221,6 +221,9 @@ func (op *Op) Traits() Traits             { return op.Def.Traits }
 func (op *Op) Groups() []int32            { return op.groups }
 func (op *Op) SetOperand(i int, v *Value) { op.operands[i].set(v) }
 
+// MovesFreely reports whether the op may stand anywhere behind its operands: it has no effects, and no regions whose operations have some.
+func (op *Op) MovesFreely() bool { return op.Traits().Has(Pure) && len(op.regions) == 0 }
+
 // Operands copies the operand values.
 func (op *Op) Operands() []*Value {
 	vs := make([]*Value, len(op.operands))

@@ -32,7 +32,7 @@ func groupMMA(p *ptxop.GroupProduct, a, b string, registers bool) *MMA {
 func groupFragments(s Shape, elemBits int) (a, c layout.Layout) {
 	const columns = 8
 	a, _, c = fragments(Shape{s.M / ptxop.GroupWarps, columns, s.K}, elemBits)
-	return a.Repeat(layout.Warp, 0, log2(ptxop.GroupWarps)), c.Repeat(layout.Reg, 1, log2(s.N/columns)).Repeat(layout.Warp, 0, log2(ptxop.GroupWarps))
+	return a.Repeat(layout.Warp, 0, layout.Log2(ptxop.GroupWarps)), c.Repeat(layout.Reg, 1, layout.Log2(s.N/columns)).Repeat(layout.Warp, 0, layout.Log2(ptxop.GroupWarps))
 }
 
 // checkGroup is check for a product of a warpgroup.

@@ -2,7 +2,6 @@ package atom
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"sync"
 
@@ -185,8 +184,8 @@ func (r scalarRow) mma() *MMA {
 		m.Name, m.Op = r.op, ptxop.Must(r.op)
 	}
 	across, down := []int{1, r.k}, []int{r.k, 1}
-	m.LayoutA = layout.Must(across, layout.Bases{Reg: run(across, 1, 0, log2(r.k))})
-	m.LayoutB = layout.Must(down, layout.Bases{Reg: run(down, 0, 0, log2(r.k))})
+	m.LayoutA = layout.Must(across, layout.Bases{Reg: run(across, 1, 0, layout.Log2(r.k))})
+	m.LayoutB = layout.Must(down, layout.Bases{Reg: run(down, 0, 0, layout.Log2(r.k))})
 	m.LayoutC = layout.Must([]int{1, 1}, layout.Bases{})
 	return m.checked()
 }
@@ -212,9 +211,9 @@ func (m *MMA) checked() *MMA {
 //	  k0   m3   k3 |    k1    k2    m0    m1    m2
 func fragments(s Shape, elemBits int) (a, b, c layout.Layout) {
 	mk, kn, mn := []int{s.M, s.K}, []int{s.K, s.N}, []int{s.M, s.N}
-	inWord := log2(max(1, 32/elemBits))
-	high := log2(s.K) - inWord - 2 // bits of k above word and lanes
-	tall := max(0, log2(s.M)-3)    // bits of m above the lanes
+	inWord := layout.Log2(max(1, 32/elemBits))
+	high := layout.Log2(s.K) - inWord - 2 // bits of k above word and lanes
+	tall := max(0, layout.Log2(s.M)-3)    // bits of m above the lanes
 	a = layout.Must(mk, layout.Bases{
 		Reg:  slices.Concat(run(mk, 1, 0, inWord), run(mk, 0, 3, tall), run(mk, 1, inWord+2, high)),
 		Lane: slices.Concat(run(mk, 1, inWord, 2), run(mk, 0, 0, 3)),
@@ -242,9 +241,6 @@ func run(shape []int, dim, from, n int) []uint64 {
 	}
 	return out
 }
-
-// log2 of a power of two.
-func log2(n int) int { return bits.TrailingZeros(uint(n)) }
 
 // words is the number of machine registers of a fragment.
 func words(l layout.Layout, e Elem) int { return max(1, l.Regs()*min(e.Bits(), 32)/32) }

@@ -67,11 +67,11 @@ var (
 func scales(s Shape, blocks int) (a, b layout.Layout) {
 	ma, nb := []int{s.M, blocks}, []int{blocks, s.N}
 	a = layout.Must(ma, layout.Bases{
-		Reg:  run(ma, 1, 0, log2(blocks)),
+		Reg:  run(ma, 1, 0, layout.Log2(blocks)),
 		Lane: slices.Concat(run(ma, 0, 3, 1), []uint64{0}, run(ma, 0, 0, 3)),
 	})
 	b = layout.Must(nb, layout.Bases{
-		Reg:  run(nb, 0, 0, log2(blocks)),
+		Reg:  run(nb, 0, 0, layout.Log2(blocks)),
 		Lane: slices.Concat([]uint64{0, 0}, run(nb, 1, 0, 3)),
 	})
 	return a, b

@@ -53,9 +53,9 @@ func FactorColumns(rows, k, bits int) int { return rows * k * bits / (32 * ptxop
 //	offset bits    0  1 | 2  3 | 4  5  6  7  8 | 9 ..        word of a lane: blocks k0 k1; words: rows m5 m6; lanes: rows m0 .. m4
 //	               k0 k1| m5 m6| m0 m1 m2 m3 m4| m7 .. k2 ..  further rows, then further blocks
 func ScalesIn(shape []int, depth int) layout.MemLayout {
-	row, bits := 1-depth, log2(ptxop.ScaleLanes)
-	word, columns := log2(ptxop.ScaleWord), log2(ptxop.ScaleColumns)
-	rows, blocks := log2(shape[row]), log2(shape[depth])
+	row, bits := 1-depth, layout.Log2(ptxop.ScaleLanes)
+	word, columns := layout.Log2(ptxop.ScaleWord), layout.Log2(ptxop.ScaleColumns)
+	rows, blocks := layout.Log2(shape[row]), layout.Log2(shape[depth])
 	bases := slices.Concat(run(shape, depth, 0, word), run(shape, row, bits, columns), run(shape, row, 0, bits),
 		run(shape, row, bits+columns, rows-bits-columns), run(shape, depth, word, blocks-word))
 	m, err := layout.NewMem(shape, bases, 0, 0)
@@ -95,7 +95,7 @@ func (t *Tensor) HoldsRows(l layout.Layout, bits int) bool {
 			return false
 		}
 	}
-	for i := range log2(32 / bits) {
+	for i := range layout.Log2(32 / bits) {
 		if at := l.Coords(l.Basis(layout.Reg, i)); at[0] != 0 || at[1] != 1<<i {
 			return false
 		}
@@ -124,11 +124,11 @@ func tensorMMA(p *ptxop.TensorProduct, h *ptxop.TensorHeight, n int, a, b string
 // a lane (PTX ISA, "Tensor Memory Access", "Data Path Layout"). Where a quarter has fewer rows than a warp has threads, these share the columns of a row.
 func tensorRows(h *ptxop.TensorHeight, columns int) layout.Layout {
 	shape := []int{h.M, columns}
-	parts := log2(h.Parts())
-	inWarp, inThread := layout.LaneBits-parts, log2(columns)-parts
+	parts := layout.Log2(h.Parts())
+	inWarp, inThread := layout.LaneBits-parts, layout.Log2(columns)-parts
 	return layout.Must(shape, layout.Bases{
 		Reg:  run(shape, 1, 0, inThread),
 		Lane: slices.Concat(run(shape, 0, 0, inWarp), run(shape, 1, inThread, parts)),
-		Warp: run(shape, 0, inWarp, log2(ptxop.GroupWarps)),
+		Warp: run(shape, 0, inWarp, layout.Log2(ptxop.GroupWarps)),
 	})
 }

@@ -159,7 +159,7 @@ func (t Tiling) fits() bool {
 // atoms are log2 of the number of atoms of a warp along each dimension.
 func (t Tiling) atoms() (m, n, k, b int) {
 	e, s, sh := t.Extent, t.Split, t.Atom.Shape
-	return log2(e.M / sh.M / (s.M / t.Atom.Warps())), log2(e.N / sh.N / s.N), log2(e.K / sh.K), log2(max(1, e.Batch) / s.Batch)
+	return layout.Log2(e.M / sh.M / (s.M / t.Atom.Warps())), layout.Log2(e.N / sh.N / s.N), layout.Log2(e.K / sh.K), layout.Log2(max(1, e.Batch) / s.Batch)
 }
 
 // Layouts makes the layouts.
@@ -184,10 +184,10 @@ func (t Tiling) Layouts() Layouts {
 		g = append(g, a.tileScales(t.Extent.Batch > 0, m, n, k)...)
 	}
 	g.grow(axisBatch, layout.Reg, b)
-	g.grow(axisM, layout.Warp, log2(s.M/a.Warps()))
-	g.grow(axisN, layout.Warp, log2(s.N))
-	g.grow(axisBatch, layout.Warp, log2(s.Batch))
-	g.replicate(layout.Warp, log2(s.Copies))
+	g.grow(axisM, layout.Warp, layout.Log2(s.M/a.Warps()))
+	g.grow(axisN, layout.Warp, layout.Log2(s.N))
+	g.grow(axisBatch, layout.Warp, layout.Log2(s.Batch))
+	g.replicate(layout.Warp, layout.Log2(s.Copies))
 	l := Layouts{A: g[0].Layout, B: g[1].Layout, C: g[2].Layout}
 	if a.HoldsScales() {
 		l.SA, l.SB = g[3].Layout, g[4].Layout

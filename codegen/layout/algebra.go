@@ -12,7 +12,7 @@ func (l Layout) Repeat(d Dim, dim, n int) Layout {
 	if n == 0 {
 		return l
 	}
-	shape, top := slices.Clone(l.shape), log2(l.shape[dim])
+	shape, top := slices.Clone(l.shape), Log2(l.shape[dim])
 	shape[dim] <<= n
 	at := lowBit(l.shape, dim) + top
 	b := l.copied(d, n)
@@ -65,7 +65,7 @@ func (l Layout) PermuteBits(dim int, order []int) Layout {
 // RemoveDim is the layout of the result of a reduction over dim: the projection that drops its coordinate. Input bits stay, so those
 // that stepped along dim become redundant, which makes the broadcast back free.
 func (l Layout) RemoveDim(dim int) Layout {
-	at, n := lowBit(l.shape, dim), log2(l.shape[dim])
+	at, n := lowBit(l.shape, dim), Log2(l.shape[dim])
 	return l.relabel(slices.Delete(slices.Clone(l.shape), dim, dim+1), func(c uint64) uint64 {
 		low := c & (1<<at - 1)
 		return low | c>>(at+n)<<at

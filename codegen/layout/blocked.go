@@ -23,13 +23,13 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	for _, d := range order[1:] {
 		slow = append(slow, DimBits(shape, d)...)
 	}
-	near := min(log2(max(span, vec)), len(fast))
+	near := min(Log2(max(span, vec)), len(fast))
 	rest := fast[near:]
 	queue := slices.Concat(fast[:near], slow)
-	reg := take(&queue, log2(vec))
+	reg := take(&queue, Log2(vec))
 	queue = slices.Concat(queue, rest)
 	lane := take(&queue, LaneBits)
-	warp := take(&queue, log2(warps))
+	warp := take(&queue, Log2(warps))
 	// What is left: the row first, so that a thread's accesses run along memory.
 	queue = append(Intersect(queue, rest), Independent(queue, rest)...)
 	return Replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
@@ -55,26 +55,26 @@ func BlockedAcross(shape []int, a Across, warps int) Layout {
 		}
 	}
 	vec := min(a.Vec, shape[a.Fast])
-	alone := totalBits(shape) - LaneBits - log2(warps) - log2(vec) // further bits of a thread
-	reg := take(&along, log2(vec))
-	stored := take(&slow, min(log2(a.Wide), alone))
+	alone := totalBits(shape) - LaneBits - Log2(warps) - Log2(vec) // further bits of a thread
+	reg := take(&along, Log2(vec))
+	stored := take(&slow, min(Log2(a.Wide), alone))
 	reg = append(reg, stored...)
-	sector := take(&along, log2(a.Near)-log2(vec))
+	sector := take(&along, Log2(a.Near)-Log2(vec))
 	var lane []uint64
-	if part := log2(a.Wide) - len(stored); part > 0 {
+	if part := Log2(a.Wide) - len(stored); part > 0 {
 		lane = append(take(&slow, min(phaseBits(maxVec>>part), LaneBits-len(sector))), sector...)
 	} else {
 		lane = append(sector, take(&slow, phaseBits(maxVec)-len(sector))...)
 	}
 	queue := slices.Concat(along, slow, rest)
 	lane = append(lane, take(&queue, LaneBits-len(lane))...)
-	warp := take(&queue, log2(warps))
+	warp := take(&queue, Log2(warps))
 	return Replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 
 // DimBits are the elements selected by the bits of a dimension, low bit first.
 func DimBits(shape []int, dim int) (list []uint64) {
-	for b := range log2(shape[dim]) {
+	for b := range Log2(shape[dim]) {
 		list = append(list, Bit(shape, dim, b))
 	}
 	return list
@@ -90,11 +90,11 @@ func take(from *[]uint64, n int) (out []uint64) {
 // Replicated is the layout with these bases, in which the other lanes and warps are replicas.
 func Replicated(shape []int, reg, lane, warp []uint64, warps int) Layout {
 	lane = append(lane, make([]uint64, LaneBits-len(lane))...)
-	warp = append(warp, make([]uint64, log2(warps)-len(warp))...)
+	warp = append(warp, make([]uint64, Log2(warps)-len(warp))...)
 	return Must(shape, Bases{Reg: reg, Lane: lane, Warp: warp})
 }
 
 // Uniform is the layout of a value that every thread holds whole: one register per element, all lanes and warps replicas.
 func Uniform(shape []int, warps int) Layout {
-	return Must(shape, Bases{Reg: units(totalBits(shape)), Lane: make([]uint64, LaneBits), Warp: make([]uint64, log2(warps))})
+	return Must(shape, Bases{Reg: units(totalBits(shape)), Lane: make([]uint64, LaneBits), Warp: make([]uint64, Log2(warps))})
 }

@@ -56,7 +56,7 @@ func (m MemLayout) boxes(fast, elemBytes, width int) (b Boxes, ok bool) {
 	n := 0 // offset bits in the box
 	take := func(d, most int) {
 		size := 1
-		for n < len(place) && size < min(most, m.shape[d]) && place[n] == Bit(m.shape, d, log2(size)) {
+		for n < len(place) && size < min(most, m.shape[d]) && place[n] == Bit(m.shape, d, Log2(size)) {
 			size, n = 2*size, n+1
 		}
 		b.Dims, b.Box = append(b.Dims, d), append(b.Box, size)
@@ -99,8 +99,8 @@ func (m MemLayout) boxes(fast, elemBytes, width int) (b Boxes, ok bool) {
 // withoutSwizzle is the basis of m with the swizzle of width bytes undone: the element that each offset bit selects, 0 where that is not one bit of one coordinate.
 func (m MemLayout) withoutSwizzle(elemBytes, width int) []uint64 {
 	place := slices.Clone(m.bases)
-	chunk, row := log2(chunkBytes/elemBytes), log2(WidestSwizzle/elemBytes)
-	for i := 0; width > 0 && i < log2(width/chunkBytes) && row+i < len(place); i++ {
+	chunk, row := Log2(chunkBytes/elemBytes), Log2(WidestSwizzle/elemBytes)
+	for i := 0; width > 0 && i < Log2(width/chunkBytes) && row+i < len(place); i++ {
 		place[row+i] ^= m.bases[chunk+i]
 	}
 	for i, x := range place {

@@ -58,20 +58,20 @@ func (c *descriptorFit) offset(dim, bit int) int {
 
 // fits compares the offset of every coordinate bit with the canonical layout, of which an instruction reads in x out elements, and finds Lead and Stride.
 func (c *descriptorFit) fits(inner, outer, in, out int) bool {
-	side := log2(c.Width / c.elemBytes) // bits of the inner dimension in a row
+	side := Log2(c.Width / c.elemBytes) // bits of the inner dimension in a row
 	for i := range side {
 		if c.offset(inner, i) != c.elemBytes<<i {
 			return false
 		}
 	}
 	chunks := c.Width/chunkBytes - 1 // as a mask
-	for i := range log2(swizzledRows) {
+	for i := range Log2(swizzledRows) {
 		at := c.Width << i
 		if c.offset(outer, i) != at|at>>7&chunks*chunkBytes {
 			return false
 		}
 	}
-	if !c.constantStride(inner, side, log2(in), &c.Lead) || !c.constantStride(outer, log2(swizzledRows), log2(out), &c.Stride) {
+	if !c.constantStride(inner, side, Log2(in), &c.Lead) || !c.constantStride(outer, Log2(swizzledRows), Log2(out), &c.Stride) {
 		return false
 	}
 	for d := range c.shape {
@@ -85,7 +85,7 @@ func (c *descriptorFit) fits(inner, outer, in, out int) bool {
 // constantStride checks the bits of a dimension from one on: each must step by whole periods of the swizzle, and within an instruction they must have one
 // stride, which is stored in distance.
 func (c *descriptorFit) constantStride(dim, from, instruction int, distance *int) bool {
-	for i := from; i < log2(c.shape[dim]); i++ {
+	for i := from; i < Log2(c.shape[dim]); i++ {
 		switch at := c.offset(dim, i); {
 		case at < swizzledRows*c.Width || at&(at-1) != 0: // the instruction adds, and sums of single bits are what exclusive ors are
 			return false

@@ -135,8 +135,17 @@ func shapeBits(shape []int) (int, error) {
 	return n, nil
 }
 
-// log2 of a power of two.
-func log2(n int) int { return bits.TrailingZeros(uint(n)) }
+// Log2 is the logarithm of a power of two.
+func Log2(n int) int { return bits.TrailingZeros(uint(n)) }
+
+// Dims are the extents of a type as layouts have them.
+func Dims(shape []int64) []int {
+	dims := make([]int, len(shape))
+	for i, n := range shape {
+		dims[i] = int(n)
+	}
+	return dims
+}
 
 // IsZero reports whether l is the zero Layout, which is no layout at all.
 func (l Layout) IsZero() bool { return l.key == nil }
@@ -172,7 +181,7 @@ func (l Layout) OutBits() int { return totalBits(l.shape) }
 func totalBits(shape []int) int {
 	n := 0
 	for _, s := range shape {
-		n += log2(s)
+		n += Log2(s)
 	}
 	return n
 }
@@ -216,7 +225,7 @@ func coords(shape []int, flat uint64) []int {
 	out := make([]int, len(shape))
 	for i := len(shape) - 1; i >= 0; i-- {
 		out[i] = int(flat & uint64(shape[i]-1))
-		flat >>= log2(shape[i])
+		flat >>= Log2(shape[i])
 	}
 	return out
 }
@@ -227,7 +236,7 @@ func (l Layout) Flat(coord []int) uint64 { return flatten(l.shape, coord) }
 func flatten(shape, coord []int) uint64 {
 	var f uint64
 	for i, c := range coord {
-		f = f<<log2(shape[i]) | uint64(c)
+		f = f<<Log2(shape[i]) | uint64(c)
 	}
 	return f
 }

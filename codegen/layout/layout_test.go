@@ -438,9 +438,9 @@ func TestExtractFindsThePiecesOfCat(t *testing.T) {
 func drawStraight(t *rapid.T, shape []int, units bool) Layout {
 	var cols []uint64
 	for dim := range shape {
-		own := drawInvertible(t, log2(shape[dim]))
+		own := drawInvertible(t, Log2(shape[dim]))
 		if !units && rapid.Bool().Draw(t, "dependent") {
-			own = append(own, drawVector(t, log2(shape[dim])))
+			own = append(own, drawVector(t, Log2(shape[dim])))
 		}
 		for i, c := range own {
 			if units {
@@ -518,7 +518,7 @@ func TestScanCountsAlongTheDimension(t *testing.T) {
 		dim := rapid.IntRange(0, len(shape)-1).Draw(t, "dim")
 		l := drawStraight(t, shape, true)
 		var owners []Dim // of the bits of the coordinate
-		for b := range log2(shape[dim]) {
+		for b := range Log2(shape[dim]) {
 			for d := range NumDims {
 				if slices.Contains(l.Column(d), Bit(shape, dim, b)) {
 					owners = append(owners, d)

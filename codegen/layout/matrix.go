@@ -43,7 +43,7 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 		len(l.bases[Lane]) != LaneBits || len(l.bases[Block]) != 0 || !slices.Equal(l.shape, m.shape) {
 		return MatrixPlan{}, false
 	}
-	inWord := log2(wordBits / elemBits)
+	inWord := Log2(wordBits / elemBits)
 	rowElems := matrixRowBytes * 8 / elemBits
 	if len(l.bases[Reg]) < inWord || m.every%rowElems != 0 || m.pad%rowElems != 0 {
 		return MatrixPlan{}, false

@@ -169,7 +169,7 @@ func (m MemLayout) Repeated(shape []int) MemLayout {
 		bases = append(bases, flatten(shape, coords(m.shape, b)))
 	}
 	for d := range shape {
-		for b := log2(m.shape[d]); b < log2(shape[d]); b++ {
+		for b := Log2(m.shape[d]); b < Log2(shape[d]); b++ {
 			bases = append(bases, Bit(shape, d, b))
 		}
 	}
@@ -180,7 +180,7 @@ func (m MemLayout) Repeated(shape []int) MemLayout {
 func Strided(shape, order []int) MemLayout {
 	var bases []uint64
 	for _, d := range order {
-		for b := range log2(shape[d]) {
+		for b := range Log2(shape[d]) {
 			bases = append(bases, Bit(shape, d, b))
 		}
 	}
@@ -226,7 +226,7 @@ func SwizzledRotated(shape, order []int, elemBytes, width, first, rowBits, place
 	}
 	var inner, outer, rows []uint64
 	for i, d := range order {
-		for b := range log2(shape[d]) {
+		for b := range Log2(shape[d]) {
 			switch bit := Bit(shape, d, b); {
 			case i > 0:
 				rows = append(rows, bit)
@@ -238,9 +238,9 @@ func SwizzledRotated(shape, order []int, elemBytes, width, first, rowBits, place
 		}
 	}
 	bases := slices.Concat(inner, rows, outer)
-	chunk := log2(16) - log2(elemBytes) // offset bit of byte bit 4
-	for i := range min(rowBits, log2(width)-4) {
-		if from, to := chunk+3+first+i, chunk+(i+places)%(log2(width)-4); from < len(bases) {
+	chunk := Log2(16) - Log2(elemBytes) // offset bit of byte bit 4
+	for i := range min(rowBits, Log2(width)-4) {
+		if from, to := chunk+3+first+i, chunk+(i+places)%(Log2(width)-4); from < len(bases) {
 			bases[from] ^= bases[to]
 		}
 	}
@@ -301,7 +301,7 @@ func (m MemLayout) vectorMap(l Layout, vec int) (v Vectors, step Matrix, ok bool
 	}
 	v.Lane, v.Warp = m.linear(l.bases[Lane]), m.linear(l.bases[Warp])
 	regs := NewSpan(l.bases[Reg]...)
-	step.Cols = make([]uint64, log2(vec))
+	step.Cols = make([]uint64, Log2(vec))
 	for i := range step.Cols {
 		if step.Cols[i], ok = regs.Solve(m.bases[i]); !ok {
 			return Vectors{}, Matrix{}, false

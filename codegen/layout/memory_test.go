@@ -59,7 +59,7 @@ func TestRotatedSwizzlesRotateTheRow(t *testing.T) {
 	const rows, elemBytes = 32, 2
 	for _, width := range []int{32, 64, 128} {
 		for rowBits := range 4 {
-			for places := range log2(width / 16) {
+			for places := range Log2(width / 16) {
 				cols := 2 * width / elemBytes
 				first := rowBits % 2
 				m := SwizzledRotated([]int{rows, cols}, []int{1, 0}, elemBytes, width, first, rowBits, places)

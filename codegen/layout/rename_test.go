@@ -59,7 +59,7 @@ func TestNamesAreFound(t *testing.T) {
 			lanes := rapid.IntRange(0, len(bits)).Draw(t, "lanes")
 			return Must(shape, Bases{Lane: bits[:lanes], Reg: append(slices.Clone(bits[lanes:]), 0)})
 		}
-		rows, columns := rapid.Permutation(units(log2(shape[0]))).Draw(t, "of rows"), drawInvertible(t, log2(shape[1]))
+		rows, columns := rapid.Permutation(units(Log2(shape[0]))).Draw(t, "of rows"), drawInvertible(t, Log2(shape[1]))
 		l := deal(shape)
 		to := l.Relabeled(Relabeling{rows, columns}, -1)
 		names, ok := l.RelabelingTo(to)
@@ -69,7 +69,7 @@ func TestNamesAreFound(t *testing.T) {
 		other := deal([]int{shape[0], 8})
 		order := make([]int, len(rows))
 		for i, x := range rows {
-			order[log2(int(x))] = i
+			order[Log2(int(x))] = i
 		}
 		if got, want := other.Relabeled(names, 1), other.PermuteBits(0, order); !got.Equal(want) {
 			t.Fatalf("%s is named %s, want %s", other, got, want)

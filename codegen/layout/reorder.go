@@ -15,7 +15,7 @@ func (l Layout) Reorder(dim int, to Layout) (order []int, ok bool) {
 		return nil, false
 	}
 	first, mask := lowBit(l.shape, dim), dimMask(l.shape, dim)
-	order = make([]int, log2(l.shape[dim]))
+	order = make([]int, Log2(l.shape[dim]))
 	free, left := mask, mask // coordinate bits of the other layout, and of l, that no lane or warp selects
 	for d := Lane; d <= Warp; d++ {
 		for i, from := range l.bases[d] {
@@ -47,7 +47,7 @@ func (l Layout) RelabelingTo(o Layout) (to Relabeling, ok bool) {
 	}
 	to = make(Relabeling, len(l.shape))
 	for d, n := range l.shape {
-		to[d] = make([]uint64, log2(n))
+		to[d] = make([]uint64, Log2(n))
 	}
 	for d, cols := range l.bases {
 		if len(cols) != len(o.bases[d]) {
@@ -71,7 +71,7 @@ func (r Relabeling) add(from, to []int) bool {
 		case x == 0 || to[d] == 0 || found || x&(x-1) != 0:
 			return false
 		default:
-			image := &r[d][log2(x)]
+			image := &r[d][Log2(x)]
 			if *image != 0 && *image != uint64(to[d]) {
 				return false
 			}

@@ -40,7 +40,7 @@ func TestReorderFindsWhatWasReordered(t *testing.T) {
 		lanes := rapid.IntRange(0, len(bits)).Draw(t, "lanes")
 		warps := rapid.IntRange(0, len(bits)-lanes).Draw(t, "warps")
 		l := Must(shape, Bases{Lane: bits[:lanes], Warp: bits[lanes:][:warps], Reg: bits[lanes+warps:]})
-		applied := rapid.Permutation([]int{0, 1, 2, 3, 4, 5}[:log2(shape[1])]).Draw(t, "order")
+		applied := rapid.Permutation([]int{0, 1, 2, 3, 4, 5}[:Log2(shape[1])]).Draw(t, "order")
 		to := l.PermuteBits(1, applied)
 		got, ok := l.Reorder(1, to)
 		if !ok {

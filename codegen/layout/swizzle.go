@@ -44,7 +44,7 @@ func SharedLayout(src, dst Layout, elemBytes int) SharedPlan {
 // coordinate along dim after another. Vector reads across rows are better than those along dim, whose elements a thread must hold in registers until it comes to
 // their coordinates: the farther apart, the more of them are live.
 func FactorLayout(src, rows Layout, dim, elemBytes, least int) MemLayout {
-	places := log2(src.shape[dim])
+	places := Log2(src.shape[dim])
 	plan := func(near int) SharedPlan {
 		c := swizzle{src: src, dst: rows.Repeat(Reg, dim, places), elemBytes: elemBytes}
 		for i := near; i < places; i++ {
@@ -52,7 +52,7 @@ func FactorLayout(src, rows Layout, dim, elemBytes, least int) MemLayout {
 		}
 		return c.best()
 	}
-	along := plan(min(places, log2(manyPlaces)))
+	along := plan(min(places, Log2(manyPlaces)))
 	across := plan(0)
 	switch {
 	case across.LoadVec >= along.LoadVec && across.StoreVec >= least:
@@ -70,7 +70,7 @@ const manyPlaces = 32
 func (c swizzle) best() SharedPlan {
 	src, dst := c.src, c.dst
 	c.threads = Independent(slices.Concat(dst.columns(Lane, Warp, Block), src.columns(Lane, Warp, Block)))
-	limit := log2(maxVec / c.elemBytes)
+	limit := Log2(maxVec / c.elemBytes)
 	c.v = c.vector(limit)
 	best, _ := c.plan(nil, false)
 	accesses := func(p SharedPlan) int { return src.Regs()/p.StoreVec + dst.Regs()/p.LoadVec }
@@ -122,7 +122,7 @@ func (c swizzle) plan(x []uint64, wideStore bool) (p SharedPlan, ok bool) {
 	}
 	a, b = firstBits(a, phaseBits(narrow)), firstBits(b, phaseBits(wide))
 	// Elements of one 4-byte word share a bank. If a vector is smaller, any elements do as its word mates: best what lanes bring together.
-	word := firstBits(Independent(slices.Concat(low, a, b, all)), max(len(c.v), log2(max(1, bankBytes/c.elemBytes))))
+	word := firstBits(Independent(slices.Concat(low, a, b, all)), max(len(c.v), Log2(max(1, bankBytes/c.elemBytes))))
 	x = Independent(x, word)
 	a, b = Independent(a, word), Independent(slices.Concat(b, x), word)
 	common := Intersect(slices.Concat(word, a), slices.Concat(word, b))
@@ -131,7 +131,7 @@ func (c swizzle) plan(x []uint64, wideStore bool) (p SharedPlan, ok bool) {
 	for i := range min(len(e), len(f)) {
 		rows = append(rows, e[i]^f[i])
 	}
-	bank := min(log2(waveBytes)-log2(max(narrow, bankBytes)), n-len(word))
+	bank := min(Log2(waveBytes)-Log2(max(narrow, bankBytes)), n-len(word))
 	rows = firstBits(rows, n-len(word)-bank)
 	slices.SortStableFunc(rows, func(x, y uint64) int { return bits.OnesCount64(y) - bits.OnesCount64(x) })
 	rest := Independent(all, word, x, rows)
@@ -147,7 +147,7 @@ func (c swizzle) plan(x []uint64, wideStore bool) (p SharedPlan, ok bool) {
 }
 
 // phaseBits is the number of lane bits of one phase of an access of vecBytes bytes a lane.
-func phaseBits(vecBytes int) int { return min(LaneBits, log2(waveBytes/vecBytes)) }
+func phaseBits(vecBytes int) int { return min(LaneBits, Log2(waveBytes/vecBytes)) }
 
 func firstBits(cols []uint64, n int) []uint64 { return cols[:min(n, len(cols))] }
 

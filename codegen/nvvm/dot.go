@@ -281,9 +281,9 @@ func (f *fn) dotOperand(v *ir.Value, isLeft bool, signedness def.Signedness, acc
 	b := f.buffers[v]
 	var shape []int
 	if b != nil {
-		shape = ints(b.Shape)
+		shape = layout.Dims(b.Shape)
 	} else {
-		shape = ints(tileaa.AsTile(v).Shape)
+		shape = layout.Dims(tileaa.AsTile(v).Shape)
 	}
 	o := factor{fn: f, shape: shape, dim: len(shape) - 2, width: width, signed: signedness == def.Signed, acc: acc}
 	if isLeft {

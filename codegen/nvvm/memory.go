@@ -255,7 +255,7 @@ func offset(f *fn, op *ir.Op) {
 // findNumbers finds what computes element numbers.
 func (f *fn) findNumbers(v *ir.Value) {
 	op := v.DefiningOp()
-	if op == nil || f.elementNumbers[op] || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) || !tileaa.IsRanked(v) {
+	if op == nil || f.elementNumbers[op] || !op.MovesFreely() || !tileaa.IsRanked(v) {
 		return
 	}
 	f.budget.Step()

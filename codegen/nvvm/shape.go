@@ -3,6 +3,7 @@ package nvvm
 import (
 	"slices"
 
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -187,7 +188,7 @@ func cat(f *fn, op *ir.Op) {
 
 // piece finds the registers of a piece with constant slice numbers inside a tile, and the bits of the lane that has them.
 func (f *fn) piece(op *ir.Op, whole, piece *tileaa.TileType) (regs []int, mask, lane int) {
-	p, ok := layoutOf(whole, f.warps).Pieces(ints(piece.Shape))
+	p, ok := layoutOf(whole, f.warps).Pieces(layout.Dims(piece.Shape))
 	if !ok {
 		f.bug("a piece of shape %v is no set of registers of %s", piece.Shape, ir.ShortType(whole))
 	}

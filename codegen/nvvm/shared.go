@@ -313,7 +313,7 @@ func (b *builder) upTo(first, n int) []int {
 // pieceRuns adds to a buffer's elements the corner of a slice that is known when the kernel runs. The slice's elements and its
 // corner have no bits in common, so offsets, which are linear, meet in an XOR.
 func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.Layout, guard reg) []run {
-	whole := ints(b.Shape)
+	whole := layout.Dims(b.Shape)
 	flat := func(c uint64) uint64 { // an element of the piece, numbered in the whole
 		var n uint64
 		for d, x := range l.Coords(c) {
@@ -379,7 +379,7 @@ func bufferStoreSlice(f *fn, op *ir.Op) {
 	l := layoutOf(t, f.warps)
 	b := f.bufferOf(op)
 	x := f.inMemory(f.stored(op))
-	mem := b.Mem.Repeated(ints(t.Shape))
+	mem := b.Mem.Repeated(layout.Dims(t.Shape))
 	v, _ := mem.Vectors(l, mem.MaxVec(l, min(16/b.bytes, 1<<b.Mem.Bits())))
 	inside, above := uint64(1)<<b.Mem.Bits()-1, b.Mem.Bits()
 	number, bit := i32(0), 0

@@ -300,15 +300,7 @@ func layoutOf(t *tileaa.TileType, warps int) layout.Layout {
 	if t.Layout != nil {
 		return *t.Layout
 	}
-	return layout.Uniform(ints(t.Shape), warps)
-}
-
-func ints(s []int64) []int {
-	out := make([]int, len(s))
-	for i, x := range s {
-		out[i] = int(x)
-	}
-	return out
+	return layout.Uniform(layout.Dims(t.Shape), warps)
 }
 
 // each applies op to element registers. Rank-0 operands (one register) repeat; inside a reduction's region a "rank-0" tile may have

@@ -278,7 +278,7 @@ func (a *addresser) coordinateKind(d int) kind {
 
 // vectors groups the registers into runs of at most vec elements along dimension fast, whose elements are neighbours in memory.
 func (a *addresser) vectors(vec, fast int) layout.Vectors {
-	shape := ints(a.view.shape)
+	shape := layout.Dims(a.view.shape)
 	m := layout.Strided(shape, layout.FastestFirst(fast, len(shape)))
 	for ; ; vec /= 2 {
 		if v, ok := m.Vectors(a.l, vec); ok {

@@ -206,6 +206,8 @@ const maxBytes = 1 << 32
 // sizeOf returns the size and alignment of a type in memory, in bytes.
 func sizeOf(t types.Type) (size, align int64, err error) { return sizeWithin(t, 0) }
 
+func alignUp(n, align int64) int64 { return (n + align - 1) / align * align }
+
 // typeDepth bounds the nesting of types: a named struct may contain itself.
 const typeDepth = 100
 
@@ -230,12 +232,12 @@ func sizeWithin(t types.Type, depth int) (size, align int64, err error) {
 			if t.Packed {
 				a = 1
 			}
-			if size = (size+a-1)/a*a + s; size > maxBytes {
+			if size = alignUp(size, a) + s; size > maxBytes {
 				return 0, 0, fmt.Errorf("not supported: %s has more than %d bytes", t, maxBytes)
 			}
 			align = max(align, a)
 		}
-		return (size + align - 1) / align * align, align, nil
+		return alignUp(size, align), align, nil
 	case *types.PointerType:
 		return 8, 8, nil
 	}
@@ -271,7 +273,7 @@ func (s *selector) offsets(elem types.Type, indices []value.Value) (offset int64
 						return 0, nil, err
 					}
 					if !at.Packed {
-						offset = (offset + align - 1) / align * align
+						offset = alignUp(offset, align)
 					}
 					if j < n {
 						offset += size

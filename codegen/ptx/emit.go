@@ -301,7 +301,7 @@ func (e *emitter) sharedMemory(k *kernel, s *selector) error {
 		if g.Init == nil { // declared external: the launch gives the size
 			size, k.dynamic = k.launch.dynamic, true
 		}
-		k.bytes = (k.bytes+align-1)/align*align + size
+		k.bytes = alignUp(k.bytes, align) + size
 	}
 	if k.bytes > int64(e.options.Target.SharedOptIn) {
 		return fmt.Errorf("@%s: %d bytes of shared memory, a block of %s has %d", k.name, k.bytes, e.options.Target.Name, e.options.Target.SharedOptIn)

@@ -2,7 +2,7 @@ package ptx
 
 import (
 	"fmt"
-	"math"
+	"math/bits"
 
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
@@ -150,7 +150,7 @@ func log2(n int64) int64 {
 	if n <= 0 || n&(n-1) != 0 {
 		return 0
 	}
-	return int64(math.Log2(float64(n)))
+	return int64(bits.TrailingZeros64(uint64(n)))
 }
 
 func (s *selector) spaceCast(i *ir.InstAddrSpaceCast) error {
@@ -201,7 +201,7 @@ func (s *selector) alloca(i *ir.InstAlloca) error {
 		return err
 	}
 	align = max(align, int64(i.Align))
-	s.f.depot = (s.f.depot + align - 1) / align * align
+	s.f.depot = alignUp(s.f.depot, align)
 	at := ofSymbol(s.addSymbol(s.f.own.depot, spaceGeneric))
 	at.bits = s.f.depot
 	s.f.depot += size

@@ -38,7 +38,7 @@ func (c *canonicalizer) simplifyByFacts(module *ir.Op) bool {
 }
 
 func (c *canonicalizer) simplifyOp(known *facts.Facts, op *ir.Op) bool {
-	if op.NumResults() != 1 || !op.Traits().Has(ir.Pure) || op.Traits().Has(ir.ConstantLike) || op.NumRegions() > 0 {
+	if op.NumResults() != 1 || !op.MovesFreely() || op.Traits().Has(ir.ConstantLike) {
 		return false
 	}
 	t := tileaa.AsTile(op.Result(0))

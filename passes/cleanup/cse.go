@@ -58,7 +58,7 @@ func (c *eliminator) op(op *ir.Op) {
 // merge erases op when an equal one is known, else remembers it.
 func (c *eliminator) merge(op *ir.Op) bool {
 	c.s.Step()
-	if !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 || op.NumResults() == 0 || op.Def == ir.Unregistered {
+	if !op.MovesFreely() || op.NumResults() == 0 || op.Def == ir.Unregistered {
 		return false
 	}
 	h := c.hash(op)

@@ -173,7 +173,7 @@ func (f *Facts) findAffine(v *ir.Value) (affine, bool) {
 	if _, ok := f.Of(v).Constant(); ok {
 		return equal, true
 	}
-	if !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 || op.NumOperands() == 0 || !elementwise(op) {
+	if !op.MovesFreely() || op.NumOperands() == 0 || !elementwise(op) {
 		return affine{}, false
 	}
 	for _, o := range op.Operands() {

@@ -30,7 +30,7 @@ func SamePlace(a, b *ir.Value, fixed func(*ir.Value) bool) bool {
 			return true
 		}
 		x, y := a.DefiningOp(), b.DefiningOp()
-		if x == nil || y == nil || x.Def != y.Def || !x.Traits().Has(ir.Pure) || x.NumRegions() > 0 ||
+		if x == nil || y == nil || x.Def != y.Def || !x.MovesFreely() ||
 			a.Index() != b.Index() || a.Type() != b.Type() || x.NumOperands() != y.NumOperands() {
 			return false
 		}

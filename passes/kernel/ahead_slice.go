@@ -43,7 +43,7 @@ func (a *AheadSlice) Computable(v *ir.Value) bool {
 	if a.Ops[op] {
 		return true
 	}
-	possible := op.Traits().Has(ir.Pure) && op.NumRegions() == 0 || a.AllowLoads && v.Index() == 0 && a.unordered(op)
+	possible := op.MovesFreely() || a.AllowLoads && v.Index() == 0 && a.unordered(op)
 	if op.Block() != a.Loop.Body() || !possible || !a.AllowLoads && tileaa.IsRanked(v) {
 		return false
 	}

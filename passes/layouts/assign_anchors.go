@@ -171,7 +171,7 @@ func wholeSectors(l layout.Layout, fast, elemBytes int) bool {
 // blocked spreads a tile with vec elements an access along dimension fast; small tiles use narrower accesses so that all
 // threads have one, but none of fewer elements than least.
 func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layout {
-	shape := ints(t.Shape)
+	shape := layout.Dims(t.Shape)
 	if n := len(shape); a.lines[t.Shape[n-1]] && fast == n-1 && shape[fast] >= layout.WarpSize*a.warps {
 		return layout.BlockedSpan(shape, max(min(vec, shape[fast]/(layout.WarpSize*a.warps)), least), shape[fast], layout.FastestFirst(fast, n), a.warps)
 	}
@@ -209,7 +209,7 @@ func linesOf(s *pass.State, entry *ir.Op) map[int64]bool {
 // are wider. Lanes that store together then hold 128 bytes of a row, and others the next row: no bank conflicts.
 func (a *assigner) stagedLayout(load *ir.Op, t *tileaa.TileType, fast, vec int) (l layout.Layout, ok bool) {
 	m, rows, bytes := a.storedRows(load, fast)
-	shape, own := ints(t.Shape), tileaa.ElemBytes(t.Elem)
+	shape, own := layout.Dims(t.Shape), tileaa.ElemBytes(t.Elem)
 	switch {
 	case m == nil, len(rows) == 0: // a dimension of one element has no rows
 	case !slices.Contains(layout.DimBits(shape, fast), rows[0]):
@@ -274,13 +274,13 @@ func (a *assigner) storedRows(load *ir.Op, fast int) (m *atom.MMA, rows []uint64
 			if u.Index() > 1 || m.Scalar() || m.Group > 0 && !m.ReadsShared(u.Index(), d.Swap) {
 				break
 			}
-			shape := ints(tileaa.ShapeOf(v))
+			shape := layout.Dims(tileaa.ShapeOf(v))
 			l := layout.Must(shape, layout.Bases{Reg: layout.DimBits(shape, len(shape)-1-u.Index())})
 			for _, op := range slices.Backward(between) {
 				l = operandLayout(op, op.Operand(0), l)
 			}
 			if rows = l.Column(layout.Reg); m.Group == 0 || m.TakesMNMajor {
-				rows = layout.DimBits(ints(tileaa.ShapeOf(load.Result(0))), fast)
+				rows = layout.DimBits(layout.Dims(tileaa.ShapeOf(load.Result(0))), fast)
 			}
 			return m, rows, tileaa.ElemBytes(tileaa.AsTile(v).Elem)
 		}
@@ -321,7 +321,7 @@ func reblocked(l layout.Layout, fast, vec int) (layout.Layout, bool) {
 			take(d)
 		}
 	}
-	regs, lanes := log2(vec), len(b.Lane)
+	regs, lanes := layout.Log2(vec), len(b.Lane)
 	if len(queue) < regs+lanes {
 		return layout.Layout{}, false
 	}
@@ -339,7 +339,7 @@ func (a *assigner) defaultLayout(t *tileaa.TileType) layout.Layout {
 // scanLayout keeps the scanned axis inside a warp, in the order register bits below lane bits; the other dimensions fill
 // the remaining lanes, then the warps, then registers. Warps without elements of their own repeat.
 func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
-	shape := ints(tileaa.AsTile(op.Operand(0)).Shape)
+	shape := layout.Dims(tileaa.AsTile(op.Operand(0)).Shape)
 	axis, others := bitsApart(shape, tileaa.DimOf(op))
 	inRegs := max(len(axis)-laneBits, 0)
 	take := func(n int) (out []uint64) {
@@ -348,7 +348,7 @@ func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
 		return out
 	}
 	lane := slices.Concat(axis[inRegs:], take(laneBits-len(axis[inRegs:])))
-	warp := take(log2(a.warps))
+	warp := take(layout.Log2(a.warps))
 	return layout.Replicated(shape, slices.Concat(axis[:inRegs], others), lane, warp, a.warps)
 }
 
@@ -393,28 +393,20 @@ func warpsShare(l layout.Layout, dim int) bool {
 // reducedLayout keeps a dimension inside a warp as far as the others are enough for warps: they take these from the far end, lanes what is left of them, then the far
 // end of the dimension, of which each thread has a run.
 func (a *assigner) reducedLayout(t *tileaa.TileType, dim int) layout.Layout {
-	shape := ints(t.Shape)
+	shape := layout.Dims(t.Shape)
 	axis, others := bitsApart(shape, dim)
 	far := func(from *[]uint64, n int) (out []uint64) {
 		at := max(0, len(*from)-n)
 		out, *from = slices.Clone((*from)[at:]), (*from)[:at]
 		return out
 	}
-	warp := far(&others, log2(a.warps))
+	warp := far(&others, layout.Log2(a.warps))
 	near := min(laneBits, len(others))
 	lane := slices.Clone(others[:near])
 	others = others[near:]
 	lane = append(lane, far(&axis, laneBits-len(lane))...)
-	warp = append(warp, far(&axis, log2(a.warps)-len(warp))...)
+	warp = append(warp, far(&axis, layout.Log2(a.warps)-len(warp))...)
 	return layout.Replicated(shape, slices.Concat(axis, others), lane, warp, a.warps)
-}
-
-func log2(n int) int {
-	k := 0
-	for 1<<k < n {
-		k++
-	}
-	return k
 }
 
 func rowMajor(rank int) []int { return layout.FastestFirst(rank-1, rank) }
@@ -431,12 +423,12 @@ func (a *assigner) packed(op *ir.Op) anchor {
 	if down > 0 { // elements of the operand are the wider ones
 		t = tileaa.AsTile(op.Operand(0))
 	}
-	return anchor{layout.Blocked(ints(t.Shape), 1, []int{0}, a.warps).Cut(max(0, down)), cost.LeaveDefault}
+	return anchor{layout.Blocked(layout.Dims(t.Shape), 1, []int{0}, a.warps).Cut(max(0, down)), cost.LeaveDefault}
 }
 
 // packRatio is the logarithm of how many elements of its result a pack or unpack makes of one of its operand.
 func packRatio(op *ir.Op) int {
-	return log2(int(tileaa.AsTile(op.Result(0)).NumElements())) - log2(int(tileaa.AsTile(op.Operand(0)).NumElements()))
+	return layout.Log2(int(tileaa.AsTile(op.Result(0)).NumElements())) - layout.Log2(int(tileaa.AsTile(op.Operand(0)).NumElements()))
 }
 
 // repacked is the layout of what each 2^n elements of a tile are as one; where n is negative, of what each is as 2^-n.

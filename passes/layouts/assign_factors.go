@@ -69,7 +69,7 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 // matrixMem is the memory layout in which a product reads factor i, or operand i of scales, that threads hold in a layout.
 func matrixMem(op *ir.Op, i int, l layout.Layout) layout.MemLayout {
 	t := tileaa.AsTile(op.Operand(i))
-	shape, rank := ints(t.Shape), len(t.Shape)
+	shape, rank := layout.Dims(t.Shape), len(t.Shape)
 	if scale := i - 3; scale >= 0 {
 		return atom.ScalesIn(shape, rank-1-scale)
 	}
@@ -113,7 +113,7 @@ const minSwizzle = 32
 // operandMem is the memory layout of the operand of a reshape or a permute whose result lies as m says.
 func operandMem(op *ir.Op, m layout.MemLayout) layout.MemLayout {
 	if op.Code() == tileaa.OpReshape {
-		return m.Reshape(ints(tileaa.ShapeOf(op.Operand(0))))
+		return m.Reshape(layout.Dims(tileaa.ShapeOf(op.Operand(0))))
 	}
 	return m.Permute(layout.Inverse(tileaa.PermutationOf(op)))
 }

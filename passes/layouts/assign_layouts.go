@@ -139,7 +139,7 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 	case tileaa.OpScan:
 		return anchor{a.scanLayout(op), cost.LeaveScan}
 	case tileaa.OpReshape:
-		return a.inferMapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Reshape(ints(t.Shape)) })
+		return a.inferMapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Reshape(layout.Dims(t.Shape)) })
 	case tileaa.OpPermute:
 		return a.inferMapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Permute(tileaa.PermutationOf(op)) })
 	case tileaa.OpCat:
@@ -176,7 +176,7 @@ func (a *assigner) demanded(v *ir.Value, t *tileaa.TileType) layout.Layout {
 		for u := v.FirstUse(); u != nil; u = u.Next() {
 			switch op := u.Owner(); {
 			case op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore || op.Code() == tileaa.OpTiledStore:
-				if n := a.access(op); !n.none() && slices.Equal(n.l.Shape(), ints(t.Shape)) {
+				if n := a.access(op); !n.none() && slices.Equal(n.l.Shape(), layout.Dims(t.Shape)) {
 					return n.l, true
 				}
 			case op.Traits().Has(ir.Elementwise) && !seen[op.Result(0)]:
@@ -417,9 +417,9 @@ func operandLayout(op *ir.Op, v *ir.Value, l layout.Layout) layout.Layout {
 	}
 	switch op.Code() {
 	case tileaa.OpBroadcast:
-		return l.BroadcastSource(ints(t.Shape))
+		return l.BroadcastSource(layout.Dims(t.Shape))
 	case tileaa.OpReshape:
-		return l.Reshape(ints(t.Shape))
+		return l.Reshape(layout.Dims(t.Shape))
 	case tileaa.OpPermute:
 		return l.Permute(layout.Inverse(tileaa.PermutationOf(op)))
 	}
@@ -441,12 +441,4 @@ func compact(l layout.Layout) layout.Layout {
 	}
 	b.Reg = regs
 	return layout.Must(l.Shape(), b)
-}
-
-func ints(shape []int64) []int {
-	out := make([]int, len(shape))
-	for i, d := range shape {
-		out[i] = int(d)
-	}
-	return out
 }

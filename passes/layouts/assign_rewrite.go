@@ -46,7 +46,7 @@ func (a *assigner) rewrite(op *ir.Op) {
 		op.SetOperand(0, a.inLayout(op.Operand(0), source))
 		a.setResults(op, l)
 	case tileaa.OpPrint:
-		a.operandsIn(op, func(t *tileaa.TileType) layout.Layout { return layout.Uniform(ints(t.Shape), a.warps) })
+		a.operandsIn(op, func(t *tileaa.TileType) layout.Layout { return layout.Uniform(layout.Dims(t.Shape), a.warps) })
 	case tileaa.OpMakeMemref, tileaa.OpBlockTile: // a sparse index tile gets its layout from the access that uses the block
 	default:
 		a.rewriteAlike(op)
@@ -56,7 +56,7 @@ func (a *assigner) rewrite(op *ir.Op) {
 // rewriteCombine gives layouts to the tiles in the region of a reduction or scan, and to what it takes from outside: tiles of one element, which
 // every thread holds.
 func (a *assigner) rewriteCombine(op *ir.Op) {
-	layoutOf := func(t *tileaa.TileType) layout.Layout { return layout.Uniform(ints(t.Shape), a.warps) }
+	layoutOf := func(t *tileaa.TileType) layout.Layout { return layout.Uniform(layout.Dims(t.Shape), a.warps) }
 	open := func(v *ir.Value) bool { return tileaa.IsRanked(v) && tileaa.AsTile(v).Layout == nil }
 	for _, v := range ir.Captures(op) {
 		if !open(v) {

@@ -33,7 +33,7 @@ func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 			}
 		}
 	}
-	p, ok := n.l.Pieces(ints(small.Shape))
+	p, ok := n.l.Pieces(layout.Dims(small.Shape))
 	_, pointers := small.Elem.(*tileaa.PtrType)
 	told := op.Code() == tileaa.OpExtract && !pointers
 	return sliced{n.l, p.Layout, n.weight}, ok && (p.LaneMask == 0 || told)
@@ -106,7 +106,7 @@ func (a *assigner) toBuffer(op *ir.Op, v *ir.Value) *ir.Value {
 }
 
 func rows(v *ir.Value) layout.MemLayout {
-	shape := ints(tileaa.AsTile(v).Shape)
+	shape := layout.Dims(tileaa.AsTile(v).Shape)
 	return layout.Strided(shape, rowMajor(len(shape)))
 }
 

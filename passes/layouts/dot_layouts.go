@@ -25,11 +25,11 @@ func (a *assigner) dotLayouts(op *ir.Op) dotTiling {
 	d := dotTiling{t.Layouts(), t.Atom.Scalar(), t.Atom.Shape.K > 1}
 	in, row := a.interleaved[op.Result(0).Type()], d.C.Rank()-2
 	if in.rows > 0 {
-		order := in.order(d.C, row, log2(t.Extent.M/(t.Split.M*t.Repeat.M)), in.rows)
+		order := in.order(d.C, row, layout.Log2(t.Extent.M/(t.Split.M*t.Repeat.M)), in.rows)
 		d.A, d.SA, d.C = d.A.PermuteBits(row, order), permuted(d.SA, row, order), d.C.PermuteBits(row, order)
 	}
 	if in.columns > 0 {
-		order := in.order(d.C, row+1, log2(t.Extent.N/(t.Split.N*t.Repeat.N)), in.columns)
+		order := in.order(d.C, row+1, layout.Log2(t.Extent.N/(t.Split.N*t.Repeat.N)), in.columns)
 		d.B, d.SB, d.C = d.B.PermuteBits(row+1, order), permuted(d.SB, row+1, order), d.C.PermuteBits(row+1, order)
 	}
 	return d

@@ -68,8 +68,8 @@ func interleavingOf(op *ir.Op) interleaving {
 		return interleaving{}
 	}
 	return interleaving{
-		rows:    min(acrossRows(op, 0), log2(t.Repeat.M)),
-		columns: min(acrossRows(op, 1), log2(t.Repeat.N)),
+		rows:    min(acrossRows(op, 0), layout.Log2(t.Repeat.M)),
+		columns: min(acrossRows(op, 1), layout.Log2(t.Repeat.N)),
 		pairs:   tileaa.ElemBytes(tileaa.AsTile(op.Operand(0)).Elem) == 1,
 	}
 }
@@ -89,11 +89,11 @@ func acrossRows(op *ir.Op, i int) int {
 	case !known:
 		return 0
 	case bytes >= 4:
-		n = log2(copyBytes / bytes)
+		n = layout.Log2(copyBytes / bytes)
 	case bytes == 1 && tileaa.ElemBits(t.Elem) == 8:
 		n = 1
 	}
-	shape := ints(t.Shape)
+	shape := layout.Dims(t.Shape)
 	var bits []uint64
 	for b := range n {
 		if 1<<b >= shape[fast] {

@@ -59,7 +59,7 @@ func LowerConversions(s *pass.State) error {
 				op.Erase()
 			case op.Result(0).HasUses() && (tileaa.IsStrong(op) || op.Traits().Has(ir.Writes)) && replicated(op.Result(0)):
 				t := tileaa.AsTile(op.Result(0))
-				throughShared(s, op, op.Result(0), op.Result(0), layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))))
+				throughShared(s, op, op.Result(0), op.Result(0), layout.Strided(layout.Dims(t.Shape), rowMajor(len(t.Shape))))
 			}
 		}
 	}

@@ -74,7 +74,7 @@ func loadedAcross(v *ir.Value, dim int) bool {
 		return false
 	}
 	fast, known := ir.Cast[tileaa.AccessOp](load).Fast()
-	shape := ints(tileaa.ShapeOf(load.Result(0)))
+	shape := layout.Dims(tileaa.ShapeOf(load.Result(0)))
 	if !known || shape[fast] == 1 {
 		return false
 	}

@@ -84,7 +84,7 @@ func cheapChain(op *ir.Op) bool {
 	const deepest = 16
 	var visit func(op *ir.Op, depth int) bool
 	visit = func(op *ir.Op, depth int) bool {
-		if op == nil || depth > deepest || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) {
+		if op == nil || depth > deepest || !op.MovesFreely() {
 			return false
 		}
 		switch op.Code() {

@@ -403,7 +403,7 @@ func layoutAfter(list []*ir.Op, l layout.Layout) layout.Layout {
 func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
 	switch op.Code() {
 	case tileaa.OpReshape:
-		return l.Reshape(ints(tileaa.ShapeOf(op.Result(0))))
+		return l.Reshape(layout.Dims(tileaa.ShapeOf(op.Result(0))))
 	case tileaa.OpPermute:
 		return l.Permute(tileaa.PermutationOf(op))
 	case tileaa.OpFtof:

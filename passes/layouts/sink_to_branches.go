@@ -43,7 +43,7 @@ func sinkToBranches(s *pass.State, b *ir.Block) {
 
 // onlyBranch is the block of a branch behind a pure op that needs what it makes, if nobody else does; nil for numbers, which cost little.
 func onlyBranch(op *ir.Op) (only *ir.Block) {
-	if !op.Traits().Has(ir.Pure) || op.NumResults() != 1 || op.NumRegions() > 0 {
+	if !op.MovesFreely() || op.NumResults() != 1 {
 		return nil
 	}
 	if r := op.Result(0); tileaa.AsTile(r) != nil && !tileaa.IsRanked(r) {

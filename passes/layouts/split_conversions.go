@@ -40,9 +40,9 @@ func splitConversion(s *pass.State, op *ir.Op) []*ir.Op {
 	whole := func(shape []int64, l layout.Layout) ir.Type {
 		return tileaa.Tile(s.Ctx, t.Elem, shape...).WithLayout(s.Ctx, l)
 	}
-	srcCut, dstCut := src.Reshape(ints(cut)), dst.Reshape(ints(cut))
-	srcHalf, _, ok := srcCut.Extract(ints(half))
-	dstHalf, _, ok2 := dstCut.Extract(ints(half))
+	srcCut, dstCut := src.Reshape(layout.Dims(cut)), dst.Reshape(layout.Dims(cut))
+	srcHalf, _, ok := srcCut.Extract(layout.Dims(half))
+	dstHalf, _, ok2 := dstCut.Extract(layout.Dims(half))
 	if !ok || !ok2 || !compact(dstHalf.Cat(dim)).Equal(dstHalf.Cat(dim)) {
 		return nil
 	}
@@ -67,7 +67,7 @@ func splitConversion(s *pass.State, op *ir.Op) []*ir.Op {
 		halves, parts = append(halves, c.Op), append(parts, c.Result())
 	}
 	joined := tileaa.NewCat(b, whole(cut, dstHalf.Cat(dim)), parts[0], parts[1], int64(dim))
-	back := tileaa.NewReshape(b, whole(t.Shape, dstHalf.Cat(dim).Reshape(ints(t.Shape))), joined.Result()).Result()
+	back := tileaa.NewReshape(b, whole(t.Shape, dstHalf.Cat(dim).Reshape(layout.Dims(t.Shape))), joined.Result()).Result()
 	if back.Type() != op.Result(0).Type() {
 		back = tileaa.NewConvertLayout(b, op.Result(0).Type(), back).Result() // registers in another order
 	}
@@ -80,8 +80,8 @@ func splitConversion(s *pass.State, op *ir.Op) []*ir.Op {
 func isolated(shape []int64, bit uint64) (cut []int64, dim int) {
 	at := bits.TrailingZeros64(bit)
 	d := len(shape) - 1
-	for ; at >= log2(int(shape[d])); d-- {
-		at -= log2(int(shape[d]))
+	for ; at >= layout.Log2(int(shape[d])); d-- {
+		at -= layout.Log2(int(shape[d]))
 	}
 	low := int64(1) << at
 	cut = append(slices.Clone(shape[:d]), shape[d]/(2*low), 2, low)

@@ -44,7 +44,7 @@ func crossesWarps(op *ir.Op) bool {
 }
 
 func axisBits(op *ir.Op) int {
-	return log2(int(tileaa.AsTile(op.Operand(0)).Shape[tileaa.DimOf(op)]))
+	return layout.Log2(int(tileaa.AsTile(op.Operand(0)).Shape[tileaa.DimOf(op)]))
 }
 
 // movedBy reports whether an input bit of dimension d changes the given bit of the element number.
@@ -67,7 +67,7 @@ func splitReduction(s *pass.State, op *ir.Op) {
 	}
 	cut = append(cut, shape[dim+1:]...)
 	for i, v := range values {
-		values[i] = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, tileaa.AsTile(v).Elem, cut...).WithLayout(s.Ctx, l.Reshape(ints(cut))), v).Result()
+		values[i] = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, tileaa.AsTile(v).Elem, cut...).WithLayout(s.Ctx, l.Reshape(layout.Dims(cut))), v).Result()
 	}
 	// Each thread reduces its registers, then each warp its lanes: the shuffles move one value instead of one per register. Last
 	// dimension first, so that the numbers of the others stay.

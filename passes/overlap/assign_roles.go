@@ -367,7 +367,7 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 			case op.Block() != body:
 			case tileaa.IsProduct(op):
 				after[op] = true
-			case op.Traits().Has(ir.Pure) && op.NumRegions() == 0 && op.NumResults() == 1:
+			case op.MovesFreely() && op.NumResults() == 1:
 				feeds(op.Result(0))
 			}
 		}

@@ -129,7 +129,7 @@ func sharedOps(entry *ir.Op) map[*ir.Op]bool {
 		switch {
 		case op.Code() == tileaa.OpAllocRing, op.Code() == tileaa.OpAllocPipeline:
 			shared[op] = true
-		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0 && known && !slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return !tileaa.IsSingle(v) }):
+		case op.MovesFreely() && known && !slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return !tileaa.IsSingle(v) }):
 			shared[op] = true
 		}
 	}
@@ -163,7 +163,7 @@ func whyNotSeparable(entry *ir.Op, copies []*ir.Op) (why string) {
 		case isFlow && f.Kind != ir.CombineFlow, op.Traits().Has(ir.Terminator):
 		case slices.ContainsFunc(op.Results(), manyElements), slices.ContainsFunc(op.Operands(), manyElements):
 			return fmt.Sprintf("the place of a copy follows from a tile, by %s", op.Def.Name)
-		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0:
+		case op.MovesFreely():
 		case kernel.AccessKindsOf(op) == kernel.WeakRead && kernel.AfterReads(tileaa.TokenBefore(op)):
 			if released || !beforeReads(op.Results(), map[*ir.Value]bool{}) { // one role would write while the other still loads
 				return fmt.Sprintf("the place of a copy follows from %s, after which the kernel writes", op.Def.Name)

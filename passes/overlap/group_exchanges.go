@@ -122,7 +122,7 @@ func sinkLoads(s *pass.State, first *ir.Op, e exchanges, end *ir.Op) {
 		ops = append(ops, o)
 		from := e.loads[o] || slices.ContainsFunc(o.Operands(), func(v *ir.Value) bool { return follows[v.DefiningOp()] })
 		store := (o.Code() == tileaa.OpTiledStore || o.Code() == tileaa.OpStore) && !tileaa.IsStrong(o) && !slices.ContainsFunc(o.Results(), (*ir.Value).HasUses)
-		follows[o] = from && (e.loads[o] || store || o.Traits().Has(ir.Pure) && o.NumRegions() == 0)
+		follows[o] = from && (e.loads[o] || store || o.MovesFreely())
 	}
 	ops = append(ops, end)
 	at := map[*ir.Op]int{} // where each stands, or will

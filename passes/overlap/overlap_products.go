@@ -209,7 +209,7 @@ func movable(d tileaa.Dot, behind *ir.Op) (along []*ir.Op, ok bool) {
 		} else if slices.ContainsFunc(op.Results(), func(r *ir.Value) bool {
 			return slices.ContainsFunc(r.Uses(), func(u *ir.Use) bool { return moves[u.Owner()] })
 		}) {
-			if !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 || tileaa.IsProduct(op) {
+			if !op.MovesFreely() || tileaa.IsProduct(op) {
 				return nil, false
 			}
 			moves[op], along = true, append(along, op)

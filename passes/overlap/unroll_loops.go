@@ -91,7 +91,7 @@ func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
 	for o := op.Body().First(); o != nil; o = o.Next() {
 		s.Step()
 		load := kernel.IsPlainLoad(o) && !tileaa.IsStrong(o)
-		if !load && !movesFreely(o) {
+		if !load && !o.MovesFreely() {
 			continue
 		}
 		deep, ok := a.depthOf(o)
@@ -112,9 +112,6 @@ func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
 	return u
 }
 
-// movesFreely reports whether an op may go before what stands in front of it, as far as its operands let it.
-func movesFreely(op *ir.Op) bool { return op.Traits().Has(ir.Pure) && op.NumRegions() == 0 }
-
 // waiting are the values of the body that follow from more than the counter and other carried values: what goes from one iteration to the next
 // may not follow from loads, or those of all iterations would wait for each other.
 func (u *unrolling) waiting(s *pass.State) map[*ir.Value]bool {
@@ -129,7 +126,7 @@ func (u *unrolling) waiting(s *pass.State) map[*ir.Value]bool {
 		}
 	}
 	for op := body.First(); op != nil; op = op.Next() {
-		if !movesFreely(op) {
+		if !op.MovesFreely() {
 			add(op.Results()...)
 		}
 	}
@@ -190,7 +187,7 @@ func (a *addressing) first(op *ir.Op, deep int) {
 			a.followed[v] = true
 			v = a.flow.Continues()[0].Operand(i)
 		}
-		if from := v.DefiningOp(); from != nil && from.Block() == a.loop.Op.Body() && movesFreely(from) {
+		if from := v.DefiningOp(); from != nil && from.Block() == a.loop.Op.Body() && from.MovesFreely() {
 			a.first(from, a.depth[from.Result(0)])
 		}
 	}
@@ -281,7 +278,7 @@ func (u *unrolling) remainder() (rest tileaa.For, ok bool) {
 	for _, r := range u.loop.Op.Results() {
 		ok = ok && r.HasOneUse()
 	}
-	return rest, ok && isInt(u.loop.Step(), 1) && isInt(rest.Step(), 1)
+	return rest, ok && tileaa.IsInt(u.loop.Step(), 1) && tileaa.IsInt(rest.Step(), 1)
 }
 
 // trips is the number of iterations, a number without sign.
@@ -293,10 +290,10 @@ func (u *unrolling) trips(t *tileaa.TileType) *ir.Value {
 	zero := tileaa.Const(u.b, t, 0)
 	runs := u.hasIteration()
 	n := u.loop.Upper()
-	if !isInt(u.loop.Lower(), 0) {
+	if !tileaa.IsInt(u.loop.Lower(), 0) {
 		n = tileaa.NewSubi(u.b, n, u.loop.Lower(), tileaa.SubiOptions{}).Result()
 	}
-	if !isInt(u.loop.Step(), 1) {
+	if !tileaa.IsInt(u.loop.Step(), 1) {
 		n = tileaa.NewSubi(u.b, n, one, tileaa.SubiOptions{}).Result()
 		n = tileaa.NewDivi(u.b, n, u.loop.Step(), def.Unsigned, def.RoundZero).Result()
 		n = tileaa.NewAddi(u.b, n, one, tileaa.AddiOptions{}).Result()
@@ -314,18 +311,13 @@ func (u *unrolling) wholeRounds(t *tileaa.TileType, trips *ir.Value) *ir.Value {
 
 // counter is what the loop counts in iteration n.
 func (u *unrolling) counter(n *ir.Value) *ir.Value {
-	if !isInt(u.loop.Step(), 1) {
+	if !tileaa.IsInt(u.loop.Step(), 1) {
 		n = tileaa.NewMuli(u.b, n, u.loop.Step(), tileaa.MuliOptions{}).Result()
 	}
-	if !isInt(u.loop.Lower(), 0) {
+	if !tileaa.IsInt(u.loop.Lower(), 0) {
 		n = tileaa.NewAddi(u.b, n, u.loop.Lower(), tileaa.AddiOptions{}).Result()
 	}
 	return n
-}
-
-func isInt(v *ir.Value, want int64) bool {
-	n, ok := tileaa.SplatInt(v)
-	return ok && n == want
 }
 
 // fill makes the body of the unrolled loop: what goes first of all iterations, then the rest of each.

@@ -195,7 +195,7 @@ func (v *version) parameters(x *ir.Value) (list []*ir.Value) {
 			for _, i := range incoming {
 				visit(i)
 			}
-		} else if op := x.DefiningOp(); op != nil && op.Traits().Has(ir.Pure) && op.NumRegions() == 0 {
+		} else if op := x.DefiningOp(); op != nil && op.MovesFreely() {
 			for _, o := range op.Operands() {
 				visit(o)
 			}

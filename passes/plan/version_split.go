@@ -140,7 +140,7 @@ func (v *version) renew(x *ir.Value) bool {
 		return true
 	}
 	op := x.DefiningOp()
-	if v.same[x] || op == nil || !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 {
+	if v.same[x] || op == nil || !op.MovesFreely() {
 		return false
 	}
 	v.same[x] = true

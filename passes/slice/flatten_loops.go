@@ -97,7 +97,7 @@ func onlyForwards(outer, inner tileaa.For) bool {
 		}
 	}
 	return !slices.ContainsFunc(outer.Op.Body().Ops(), func(op *ir.Op) bool {
-		scalars := op.Traits().Has(ir.Pure) && op.NumRegions() == 0 && !slices.ContainsFunc(op.Results(), tileaa.IsRanked)
+		scalars := op.MovesFreely() && !slices.ContainsFunc(op.Results(), tileaa.IsRanked)
 		return op != inner.Op && op != next && !scalars
 	})
 }

@@ -113,7 +113,7 @@ func compileEntry(m *Module, f *function) *Entry {
 	return e
 }
 
-func alignUp(n, a int) int { return (n + a - 1) / a * a }
+func alignUp[T int | uint64](n, a T) T { return (n + a - 1) / a * a }
 
 // function decodes the body of f after what is there already.
 func (c *compiler) function(f *function) {

@@ -151,7 +151,7 @@ func allUndef(n int) []byte {
 
 func (m *Memory) alloc(name string, n, align int) *region {
 	a := uint64(max(align, 256))
-	r := &region{name: name, space: spGlobal, base: (m.next + a - 1) / a * a, data: make([]byte, n)}
+	r := &region{name: name, space: spGlobal, base: alignUp(m.next, a), data: make([]byte, n)}
 	m.next = r.base + uint64(n) + guardGap
 	if k := len(m.regions); k == 0 || m.regions[k-1].base <= r.base {
 		m.regions = append(m.regions, r)

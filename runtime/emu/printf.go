@@ -105,7 +105,7 @@ func (w *warp) cstring(addr uint64, lane int) string {
 func vprintf(w *warp, lane int, args []uint64) uint64 {
 	format, buf := w.cstring(args[0], lane), args[1]
 	next := func(n uint64) uint64 {
-		buf = (buf + n - 1) / n * n
+		buf = alignUp(buf, n)
 		r, at := w.locate(spGeneric, buf, int(n), lane, "load of a printf argument")
 		if u := r.readUndef(at, int(n)); u != 0 && !w.launch.opt.Checks.NoUndefined {
 			w.fail(Undefined, 1<<lane, buf, "an argument of vprintf has undefined bits")

@@ -295,34 +295,3 @@ func (p *Parser) Operands(open, close string) []OperandRef {
 	p.List(open, close, func() { rs = append(rs, p.Operand()) })
 	return rs
 }
-
-// Lookup finds the value of a use without looking at its type; nil after an error.
-func (p *Parser) Lookup(r OperandRef) *Value {
-	if p.err != nil {
-		return nil
-	}
-	e := p.values[r.Name]
-	if e == nil {
-		p.fail(int(r.Pos), "use of undeclared SSA value name '%s'%s", r.Name, didYouMean(r.Name, p.valueNames()))
-		return nil
-	}
-	if r.Num >= len(e.vals) {
-		p.fail(int(r.Pos), "reference to invalid result number")
-		return nil
-	}
-	return e.vals[r.Num]
-}
-
-// Resolve finds the value of a use, which must have this type; nil after an error.
-func (p *Parser) Resolve(r OperandRef, t Type) *Value {
-	v := p.Lookup(r)
-	if v == nil {
-		return nil
-	}
-	if v.typ != t {
-		p.fail(int(r.Pos), "use of value '%s' expects different type than prior uses: '%s' vs '%s'", r.Name, TypeString(t), TypeString(v.typ)).
-			Note(p.fileLoc(p.values[r.Name].pos), "prior use here")
-		return nil
-	}
-	return v
-}

@@ -130,7 +130,7 @@ func (m *model) products() [][]int {
 		if x != y {
 			return cmpFloat(x, y)
 		}
-		if x, y = m.costOf(m.code, trim(m.code, a)).bottleneck, m.costOf(m.code, trim(m.code, b)).bottleneck; x != y {
+		if x, y = m.costOf(m.code, m.flow.trim(a)).bottleneck, m.costOf(m.code, m.flow.trim(b)).bottleneck; x != y {
 			return cmpFloat(x, y)
 		}
 		return len(a) - len(b)
@@ -209,7 +209,7 @@ func (m *model) flopRate(n int, h conditions) (float64, error) {
 	if len(loops) == 0 {
 		return 0, errors.New("no loop with matrix instructions whose shape is in the code")
 	}
-	numbers := trim(m.code, loops[min(n, len(loops)-1)])
+	numbers := m.flow.trim(loops[min(n, len(loops)-1)])
 	// Products that have a loop of their own are issued by one warp, and others read what they make.
 	alone := m.tcgen05 && !m.has(numbers, "LDTM") && !m.has(numbers, "UTMALDG") &&
 		(m.roles || slices.ContainsFunc(m.loops, func(l []int) bool { return m.has(l, "LDTM") }))
@@ -219,14 +219,14 @@ func (m *model) flopRate(n int, h conditions) (float64, error) {
 	r := m.run(numbers, h)
 	if m.roles { // threads of another role may bring what is multiplied, element by element
 		for _, l := range m.feeders() {
-			r.cycles = max(r.cycles, m.run(trim(m.code, l), conditions{warps: max(4, m.workers()), blocks: m.blocks}).cycles)
+			r.cycles = max(r.cycles, m.run(m.flow.trim(l), conditions{warps: max(4, m.workers()), blocks: m.blocks}).cycles)
 		}
 	}
 	if alone {
 		readers := m.readers()
 		for _, l := range readers {
 			// Each role has as many warps, and the four of a group see all rows: with eight in one role, each thread has half of a row.
-			reader := m.run(trim(m.code, l), conditions{warps: max(4, m.workers()/len(readers)), blocks: m.blocks})
+			reader := m.run(m.flow.trim(l), conditions{warps: max(4, m.workers()/len(readers)), blocks: m.blocks})
 			r.cycles = max(r.cycles, reader.cycles)
 		}
 	}

@@ -374,137 +374,46 @@ func (i *instruction) essential() bool {
 // trim takes from the instructions of a loop the blocks that not every iteration runs and that do nothing that it needs: masks of tiles at
 // the edge, lazy rescaling, and what is stored in shared memory on its way to global memory, which is the end of a tile in a loop over
 // several.
-func trim(code []instruction, numbers []int) []int {
-	t := newTrimmer(code, numbers)
-	if t.latch < 0 {
+func (f *controlFlow) trim(numbers []int) []int {
+	var blocks []int
+	here := set{}
+	for _, n := range numbers {
+		if b, ok := f.blockAt[n]; ok {
+			blocks, here[b] = append(blocks, b), true
+		}
+	}
+	head := slices.MinFunc(blocks, func(a, b int) int { return len(f.dom[a]) - len(f.dom[b]) }) // it dominates the others
+	latch := -1
+	for _, b := range blocks {
+		if slices.Contains(f.succs[b], head) && (latch < 0 || b != head) {
+			latch = b
+		}
+	}
+	if latch < 0 {
 		return numbers
 	}
 	var out []int
-	for _, b := range t.blocks {
-		optional := b != t.head && b != t.latch && t.reach(b)[t.latch]
-		written := t.leadsToStore(code, b)
-		if !optional || slices.ContainsFunc(t.body[b], func(n int) bool {
-			return code[n].essential() && !(written && (code[n].op == "STS" || code[n].op == "STSM"))
+	for _, b := range blocks {
+		code := f.numbers(set{b: true})
+		optional := b != head && b != latch && f.reach(here, head, b)[latch]
+		written := slices.ContainsFunc(f.numbers(f.reach(here, b, head)), func(n int) bool { return f.code[n].class == classStore || f.code[n].op == "UTMASTG" })
+		if !optional || slices.ContainsFunc(code, func(n int) bool {
+			return f.code[n].essential() && !(written && (f.code[n].op == "STS" || f.code[n].op == "STSM"))
 		}) {
-			out = append(out, t.body[b]...)
+			out = append(out, code...)
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 
-// trimmer is the instructions of a loop cut into blocks, which are named by their first.
-type trimmer struct {
-	blocks      []int
-	body        map[int][]int
-	succs       map[int][]int
-	head, latch int // -1: there is none
-}
-
-func newTrimmer(code []instruction, numbers []int) *trimmer {
-	here, cuts := set{}, set{numbers[0]: true}
-	for _, n := range numbers {
-		here[n] = true
-	}
-	for _, n := range numbers {
-		for _, t := range code[n].targets {
-			cuts[t] = true
-		}
-		if len(code[n].targets) > 0 {
-			cuts[n+1] = true
-		}
-		if !here[n-1] {
-			cuts[n] = true
-		}
-	}
-	t := &trimmer{body: map[int][]int{}, succs: map[int][]int{}, head: -1, latch: -1}
-	for _, n := range numbers {
-		if cuts[n] {
-			t.blocks = append(t.blocks, n)
-		}
-		b := t.blocks[len(t.blocks)-1]
-		t.body[b] = append(t.body[b], n)
-	}
-	for _, b := range t.blocks {
-		end := t.body[b][len(t.body[b])-1]
-		for _, to := range code[end].targets {
-			if _, ok := t.body[to]; ok {
-				t.succs[b] = append(t.succs[b], to)
-			}
-		}
-		if _, ok := t.body[end+1]; ok && !code[end].leaves() {
-			t.succs[b] = append(t.succs[b], end+1)
-		}
-	}
-	t.findHead(code, here)
-	return t
-}
-
-// findHead finds the header of the loop, and its last latch.
-func (t *trimmer) findHead(code []instruction, here set) {
-	entered := set{}
-	for n := range code {
-		if !here[n] {
-			for _, to := range code[n].targets {
-				entered[to] = true
-			}
-		}
-	}
-	back := set{}
-	lowest := -1
-	for _, b := range t.blocks {
-		if p := b - 1; b > 0 && !here[p] && !((code[p].op == "EXIT" || code[p].op == "BRA") && !code[p].guarded) {
-			entered[b] = true
-		}
-		for _, to := range t.succs[b] {
-			if to <= b {
-				back[to] = true
-				if lowest < 0 || to < lowest {
-					lowest = to
-				}
-			}
-		}
-	}
-	for _, b := range t.blocks {
-		if back[b] && (entered[b] || b == lowest) {
-			t.head = b
-			break
-		}
-	}
-	for _, b := range t.blocks {
-		if t.head >= 0 && slices.Contains(t.succs[b], t.head) && (t.latch < 0 || b != t.head) {
-			t.latch = b
-		}
-	}
-}
-
-// leadsToStore reports whether global memory is stored to after a block, in the same iteration.
-func (t *trimmer) leadsToStore(code []instruction, b int) bool {
-	seen, work := set{b: true, t.head: true}, []int{b}
+// reach is the blocks among some that can be reached from one without passing another.
+func (f *controlFlow) reach(among set, from, without int) set {
+	seen, work := set{from: true}, []int{from}
 	for len(work) > 0 {
 		b := work[len(work)-1]
 		work = work[:len(work)-1]
-		if slices.ContainsFunc(t.body[b], func(n int) bool { return code[n].class == classStore || code[n].op == "UTMASTG" }) {
-			return true
-		}
-		for _, s := range t.succs[b] {
-			if !seen[s] {
-				seen[s] = true
-				work = append(work, s)
-			}
-		}
-	}
-	return false
-}
-
-// reach is what can be reached from the head without passing a block.
-func (t *trimmer) reach(without int) set {
-	seen, work := set{t.head: true}, []int{t.head}
-	for len(work) > 0 {
-		b := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, s := range t.succs[b] {
-			if !seen[s] && s != without {
+		for _, s := range f.succs[b] {
+			if among[s] && !seen[s] && s != without {
 				seen[s] = true
 				work = append(work, s)
 			}

@@ -165,11 +165,12 @@ func TestLoopsThatPollAreLeftOut(t *testing.T) {
 func TestBlocksOfTheEdgeAreTrimmed(t *testing.T) {
 	code := parse(disassembly("MOV R1, R2", ".L_x_1:", "HMMA.16816.F32 R4, R8, R12, R4", "@P1 BRA `(.L_x_3)", "FMUL R4, R4, R5", "FMUL R4, R4, R5", ".L_x_3:", "@P2 BRA `(.L_x_4)",
 		"LDS R2, [R3]", ".L_x_4:", "@P0 BRA `(.L_x_1)", "EXIT"))
-	loops := newControlFlow(code).innermost()
+	f := newControlFlow(code)
+	loops := f.innermost()
 	if len(loops) != 1 {
 		t.Fatalf("loops %v", loops)
 	}
-	if got := trim(code, loops[0]); !slices.Equal(got, []int{1, 2, 5, 6, 7}) {
+	if got := f.trim(loops[0]); !slices.Equal(got, []int{1, 2, 5, 6, 7}) {
 		t.Errorf("%v are left: the multiplications that not every iteration runs go, the load stays", got)
 	}
 }
@@ -204,7 +205,8 @@ func TestStagedStoresCount(t *testing.T) {
 	body := func(more ...string) []int {
 		code := parse(disassembly(slices.Concat([]string{"MOV R1, R2", ".L_x_1:", "HMMA.16816.F32 R4, R8, R12, R4", "@P1 BRA `(.L_x_3)", "STS.128 [R3], R4"}, more,
 			[]string{".L_x_3:", "@P0 BRA `(.L_x_1)", "EXIT"})...))
-		return trim(code, newControlFlow(code).innermost()[0])
+		f := newControlFlow(code)
+		return f.trim(f.innermost()[0])
 	}
 	if got := body(); !slices.Equal(got, []int{1, 2, 3, 4}) {
 		t.Errorf("%v are left, want all", got)

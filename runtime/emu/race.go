@@ -2,6 +2,7 @@ package emu
 
 import (
 	"fmt"
+	"iter"
 	"math/bits"
 )
 
@@ -93,9 +94,6 @@ func newRecord(r accessStamp, p place) accessRecord {
 	return accessRecord{r, int32(p & (1<<pcBits - 1)), uint32(2<<(p>>pcBits)-1) << r.lane()}
 }
 
-// pageLeft is how many bytes there are from off to the end of its page.
-func (s *shadow) pageLeft(off int) int { return 1<<pageBits - (off+s.bias)&(1<<pageBits-1) }
-
 // cells gives the cells of n bytes at off, 1 to 32 that lie in one page.
 func (s *shadow) cells(off, n, size int) []shadowCell {
 	off, size = off+s.bias, size+s.bias
@@ -106,6 +104,22 @@ func (s *shadow) cells(off, n, size int) []shadowCell {
 		}
 	}
 	return s.newCells(off, n, size)
+}
+
+// cellsOf is every cell of n bytes at off, with its offset; they may lie in two pages.
+func (s *shadow) cellsOf(off, n, size int) iter.Seq2[int, *shadowCell] {
+	return func(yield func(int, *shadowCell) bool) {
+		for n > 0 {
+			part := min(n, 1<<pageBits-(off+s.bias)&(1<<pageBits-1))
+			cells := s.cells(off, part, size)
+			for i := range cells {
+				if !yield(off+i*part/len(cells), &cells[i]) {
+					return
+				}
+			}
+			off, n = off+part, n-part
+		}
+	}
 }
 
 // newCells is cells where the page does not exist yet, or its granule is too large; off and size count from the first page.
@@ -195,18 +209,12 @@ func (w *warp) recordRead(r *region, off, n, lane int, s strength) {
 	if w.launch.opt.Checks.NoRaces || r.readonly {
 		return
 	}
-	if first := r.shadow.pageLeft(off); first < n { // it need not be aligned
-		w.recordRead(r, off, first, lane, s)
-		off, n = off+first, n-first
-	}
 	me := w.stamp(lane, s).sized(n)
-	cells := r.shadow.cells(off, n, len(r.data))
-	for i := range cells {
-		c := &cells[i]
+	for off, c := range r.shadow.cellsOf(off, n, len(r.data)) {
 		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch { // else: the same thread wrote it
 			if c.lastWrite&stampList != 0 || !w.morallyStrong(c.lastWrite, me) && !w.happenedBefore(lane, c.lastWrite) {
 				a := accessor{w: w, lane: lane, stamp: me}
-				a.check(r, off+i*n/len(cells), "read", "write", c.lastWrite, c.writePC, Race)
+				a.check(r, off, "read", "write", c.lastWrite, c.writePC, Race)
 			}
 		}
 		if c.reads == 0 || c.reads&^stampEpoch == me&^stampEpoch { // nobody, or the same thread
@@ -224,11 +232,7 @@ func (w *warp) checkNonCoherent(r *region, off, n, lane int) {
 	if w.launch.opt.Checks.NoRaces || r.readonly {
 		return
 	}
-	if first := r.shadow.pageLeft(off); first < n { // it need not be aligned
-		w.checkNonCoherent(r, off, first, lane)
-		off, n = off+first, n-first
-	}
-	for _, c := range r.shadow.cells(off, n, len(r.data)) {
+	for _, c := range r.shadow.cellsOf(off, n, len(r.data)) {
 		var one [1]accessRecord
 		for _, x := range r.shadow.records(c.lastWrite, c.writePC, &one) {
 			w.fail(Race, 1<<lane, r.genericAddr(off), "non-coherent read of %s byte %d, which %s wrote at line %d",
@@ -380,19 +384,13 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 	if same {
 		k = SameValueRace
 	}
-	if first := r.shadow.pageLeft(off); first < n { // it need not be aligned
-		w.recordWrite(r, off, first, lane, s, same)
-		off, n = off+first, n-first
-	}
 	me := w.stamp(lane, s).sized(n)
-	cells := r.shadow.cells(off, n, len(r.data))
-	r.shadow.markWritten(off)
-	for i := range cells {
-		c := &cells[i]
+	for off, c := range r.shadow.cellsOf(off, n, len(r.data)) {
+		r.shadow.markWritten(off)
 		a := accessor{w: w, lane: lane, stamp: me}
 		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch {
 			if c.lastWrite&stampList != 0 || s != weak || !w.happenedBefore(lane, c.lastWrite) {
-				a.check(r, off+i*n/len(cells), "write", "write", c.lastWrite, c.writePC, k)
+				a.check(r, off, "write", "write", c.lastWrite, c.writePC, k)
 			}
 			r.shadow.supersede(&c.lastWrite, s)
 		}
@@ -400,7 +398,7 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 			c.reads = 0
 		} else if c.reads != 0 {
 			if c.reads&stampList != 0 || s != weak || !w.happenedBefore(lane, c.reads) {
-				a.check(r, off+i*n/len(cells), "write", "read", c.reads, c.readPC, k)
+				a.check(r, off, "write", "read", c.reads, c.readPC, k)
 			}
 			r.shadow.supersede(&c.reads, s)
 		}

@@ -52,6 +52,21 @@ var nvidiaFaults = map[string]nvidiaFault{
 		why:  "one thread releases without meeting those that stored: the dialect leaves that open, for no token comes from the stores",
 		text: "setp.ne.b32 \t%p6, %r1, 0;", instead: "bar.sync 0; setp.ne.b32 \t%p6, %r1, 0;",
 	},
+	"bound_of_a_role_before_a_release": {
+		why: "one thread releases without meeting those that load before it: the dialect leaves that open, for no token comes from there",
+	},
+	"copy_of_a_role_before_a_release": {
+		why: "one thread releases without meeting those that copy before it: the dialect leaves that open, for no token comes from there",
+	},
+	"factor_in_steps_before_a_release": {
+		why: "one thread releases without meeting those that copy before it: the dialect leaves that open, for no token comes from there",
+	},
+	"load_in_pieces_before_a_release": {
+		why: "one thread releases without meeting those that load before it: the dialect leaves that open, for no token comes from there",
+	},
+	"store_of_a_loop_before_a_release": {
+		why: "one thread releases without meeting those that store before it: the dialect leaves that open, for no token comes from there",
+	},
 	"strides_i16_unsigned": {
 		why:  "no barrier stands between the stores and the loads that come behind them, of memory where two rows of a view overlap",
 		text: "ld.global.b32 \t%r2,", instead: "bar.sync 0; ld.global.b32 \t%r2,",
@@ -71,44 +86,51 @@ func TestNvidiaGivesWhatRegressionsExpect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range []string{"sm_80", "sm_89"} {
-		refused, agree := 0, 0
+		tried, refused, agree := 0, 0, 0
 		for _, file := range files {
 			test, err := regress.Load(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := nvidiaPTXOfText(t, test, target)
-			if errors.Is(err, errRefused) {
-				t.Logf("%s, %s: %v", test.Name, target, err)
-				refused++
-				continue
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			fault, wrong := nvidiaFaults[test.Name]
-			if fault.target != "" && fault.target != target {
-				fault, wrong = nvidiaFault{}, false
-			}
-			good := agrees(t, test.Case, text, nil, func(format string, args ...any) {
-				if !wrong {
-					t.Errorf("%s, %s, "+format, append([]any{test.Name, target}, args...)...)
+			t.Run(target+"/"+test.Name, func(t *testing.T) {
+				tried++
+				text, err := nvidiaPTXOfText(t, test, target)
+				switch {
+				case errors.Is(err, errRefused):
+					refused++
+					t.Log(err)
+				case err != nil:
+					t.Fatal(err)
+				case holds(t, test, text, target):
+					agree++
 				}
 			})
-			if good && wrong {
-				t.Errorf("%s, %s: NVIDIA's fault is gone: %s", test.Name, target, fault.why)
-			}
-			if fault.text != "" && (!strings.Contains(text, fault.text) || !agrees(t, test.Case, strings.ReplaceAll(text, fault.text, fault.instead), nil, t.Errorf)) {
-				t.Errorf("%s, %s: %q in place of %q does not mend NVIDIA's PTX", test.Name, target, fault.instead, fault.text)
-			}
-			if good {
-				agree++
-			}
 		}
-		t.Logf("%s: of %d kernels %d agree, %d are refused by NVIDIA's tileiras", target, len(files), agree, refused)
-		if agree == 0 {
+		t.Logf("%s: of %d kernels %d agree, %d are refused by NVIDIA's tileiras", target, tried, agree, refused)
+		if tried == len(files) && agree == 0 {
 			t.Errorf("%s: no kernel agrees", target)
 		}
 	}
+}
+
+// holds reports whether NVIDIA's PTX gives what a test expects. If not, it is to be a known fault, which is mended as its row says.
+func holds(t *testing.T, test *regress.Test, text, target string) bool {
+	fault, wrong := nvidiaFaults[test.Name]
+	if fault.target != "" && fault.target != target {
+		fault, wrong = nvidiaFault{}, false
+	}
+	report := t.Errorf
+	if wrong {
+		report = t.Logf
+	}
+	good := agrees(t, test.Case, text, nil, report)
+	if good && wrong {
+		t.Errorf("NVIDIA's fault is gone: %s", fault.why)
+	}
+	if fault.text != "" && (!strings.Contains(text, fault.text) || !agrees(t, test.Case, strings.ReplaceAll(text, fault.text, fault.instead), nil, t.Errorf)) {
+		t.Errorf("%q in place of %q does not mend NVIDIA's PTX", fault.instead, fault.text)
+	}
+	return good
 }
 
 // agrees tells whether PTX gives what a case expects under every schedule, and reports where it does not. The cubin is for the tensor maps

@@ -40,23 +40,6 @@ func (e *NoInstruction) Message() string {
 	return fmt.Sprintf("this %s was planned for another GPU: %s", e.Op, e.What)
 }
 
-// NotSupported is what the lowering cannot do yet; it is neither the user's mistake nor a bug.
-type NotSupported struct {
-	Op   string // name of the operation
-	What string // what about it: a type, an attribute
-	Loc  ir.Location
-}
-
-// Place is where in the source the operation stands.
-func (e *NotSupported) Place() ir.Location { return e.Loc }
-
-func (e *NotSupported) Error() string { return ir.Placed(e.Loc, e.Message()) }
-
-// Message is the error without its place.
-func (e *NotSupported) Message() string {
-	return fmt.Sprintf("not supported yet: %s on %s", e.Op, e.What)
-}
-
 // lowering is the function that lowers one kind of operation; it reads the operands' tiles and sets the results'.
 type lowering func(f *fn, op *ir.Op)
 
@@ -87,7 +70,7 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case *NotSupported:
+		case *ir.NotSupported:
 			m, err = nil, r
 		case missing:
 			if !o.Chosen {
@@ -183,7 +166,7 @@ func newFn(l *lowerer, k *kernel) *fn {
 
 // unsupported stops the lowering.
 func (f *fn) unsupported(format string, args ...any) {
-	panic(&NotSupported{Op: f.current.Def.Name, What: fmt.Sprintf(format, args...), Loc: f.current.Loc()})
+	panic(&ir.NotSupported{Op: f.current.Def.Name, What: "on " + fmt.Sprintf(format, args...), Loc: f.current.Loc()})
 }
 
 func (f *fn) bug(format string, args ...any) {

@@ -188,7 +188,7 @@ func TestNotSupported(t *testing.T) {
 		}
 		tgt, _ := target.ByName("sm_80")
 		_, err = nvvm.Lower(ctx, op, nvvm.Options{Target: tgt})
-		var not *nvvm.NotSupported
+		var not *ir.NotSupported
 		if !errors.As(err, &not) || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}

@@ -121,7 +121,7 @@ func TestWhatIsNotSupportedIsNamed(t *testing.T) {
 		}
 	}`
 	_, err := converted(t, src, "sm_90")
-	var missing *pass.NotSupported
+	var missing *ir.NotSupported
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "test:5:") ||
 		!strings.Contains(err.Error(), "not supported yet: load_view_tko on multicast memory") {
 		t.Errorf("got %v", err)

@@ -51,7 +51,7 @@ func (c *converter) unsupported(op *ir.Op, format string, args ...any) {
 	if c.err != nil {
 		return
 	}
-	e := &pass.NotSupported{Op: op.Def.Name, Type: fmt.Sprintf(format, args...), Loc: op.Loc()}
+	e := &ir.NotSupported{Op: op.Def.Name, What: fmt.Sprintf(format, args...), Loc: op.Loc()}
 	if c.Target != nil {
 		e.Target = c.Target.Name
 	}

@@ -72,7 +72,7 @@ func TestTheCorpusConvertsAndStaysValidThroughTheCleanUp(t *testing.T) {
 	for _, file := range corpus(t) {
 		s := load(t, file, "sm_100")
 		if err := ToTileAA(s); err != nil {
-			var missing *pass.NotSupported
+			var missing *ir.NotSupported
 			if !errors.As(err, &missing) {
 				t.Fatalf("%s: %v", file, err)
 			}

@@ -67,7 +67,7 @@ func selectDot(s *pass.State, op *ir.Op) (*ir.Op, error) {
 		k, ok := kernel.ChooseAtom(s, op, kernel.ExtentOf(op), warps)
 		if !ok {
 			what := fmt.Sprintf("%s x %s -> %s", k.A, k.B, kernel.OperandTypes(op)[0].C)
-			return nil, &pass.NotSupported{Op: "dot", Type: what, Target: s.Target.Name, Loc: op.Loc()}
+			return nil, &ir.NotSupported{Op: "dot", What: what, Target: s.Target.Name, Loc: op.Loc()}
 		}
 		t, ok := bestTiling(op, k, warps)
 		if !ok {

@@ -441,7 +441,7 @@ func (c *slicer) checkWhole(v *ir.Value, user *ir.Op) {
 // refuse is the error about a tile that cannot be cut into pieces.
 func (c *slicer) refuse(op *ir.Op, v *ir.Value, why string) {
 	if c.err == nil {
-		c.err = &pass.NotSupported{Op: op.Def.Name, Loc: op.Loc(), Type: fmt.Sprintf("of a tile too big for the registers of %d threads, %s: %s, and whole it takes %d registers of each thread, which has %d; a smaller tile helps",
+		c.err = &ir.NotSupported{Op: op.Def.Name, Loc: op.Loc(), What: fmt.Sprintf("of a tile too big for the registers of %d threads, %s: %s, and whole it takes %d registers of each thread, which has %d; a smaller tile helps",
 			c.threads, ir.ShortType(v.Type()), why, (kernel.TileRegisters(v)+c.threads-1)/c.threads, kernel.WholeRegisters-1)}
 	}
 }

@@ -4,6 +4,7 @@ package nvidia_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"debug/elf"
 	"errors"
@@ -42,8 +43,11 @@ func tool(t *testing.T, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// errRefused says that NVIDIA's compiler does not take a case for a target.
+// errRefused says that NVIDIA's compiler does not take a case for a target, or does not end.
 var errRefused = errors.New("NVIDIA's tileiras refuses")
+
+// patience is how long NVIDIA's compiler may take, which most kernels take a second of: for an element of a big tile it takes all memory.
+const patience = 2 * time.Minute
 
 // nvidiaCubin compiles bytecode with NVIDIA's tileiras. TILEIRAS_NVIDIA_CACHE names a folder that keeps the cubins from run to
 // run.
@@ -56,9 +60,11 @@ func nvidiaCubin(t *testing.T, c *cases.Case, target string) ([]byte, error) {
 		}
 	}
 	cubin := filepath.Join(t.TempDir(), "k.cubin")
-	cmd := exec.Command(tool(t, "tileiras"), "--gpu-name", target, "--lineinfo", filepath.Join(c.Dir, "kernel.tileirbc"), "-o", cubin)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, tool(t, "tileiras"), "--gpu-name", target, "--lineinfo", filepath.Join(c.Dir, "kernel.tileirbc"), "-o", cubin)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %v\n%s", errRefused, err, out)
+		return nil, fmt.Errorf("%w: %v\n%s", errRefused, cmp.Or(ctx.Err(), err), out)
 	}
 	b, err := os.ReadFile(cubin)
 	if err == nil && cache != "" {

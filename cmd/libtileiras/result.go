@@ -125,7 +125,7 @@ func (o *options) executor() (executor.Options, error) {
 	o.mu.Unlock()
 	compile.Emit, compile.ABI = "", ""
 	d, err := library.Driver(&compile)
-	run.Name, run.GPU, run.Code = cmp.Or(o.o.Name, "input"), d.GPU, d.Code
+	run.Name, run.GPU, run.Code = cmp.Or(compile.Name, "input"), d.GPU, d.Code
 	run.TimeLimit, run.MemoryLimit = d.TimeLimit, d.MemoryLimit
 	return run, err
 }

@@ -91,7 +91,7 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 		var out string
 		switch {
 		case line.String("from") == "llvm":
-			m, perr := parseLLVM(file, string(src))
+			m, perr := readLLVM(parseLLVM, file, string(src))
 			if perr != nil {
 				return Report(&Failure{Code: ExitInput, Kind: KindText, Lines: []string{fmt.Sprintf("error: %s: %s", file, strings.TrimSpace(perr.Error()))}, Err: perr}, stderr)
 			}
@@ -116,6 +116,16 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 		}
 		return ExitOK
 	})
+}
+
+// readLLVM parses LLVM IR. On some texts that are wrong the parser of llir panics.
+func readLLVM(parse func(name, text string) (*llvm.Module, error), name, text string) (m *llvm.Module, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			m, err = nil, fmt.Errorf("%v", r)
+		}
+	}()
+	return parse(name, text)
 }
 
 // RunPasses runs named passes, in the given order, on text or bytecode. What comes out is a module, LLVM IR or PTX.

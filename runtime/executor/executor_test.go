@@ -232,6 +232,28 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// A launch that waits for another one of its program ends with its own context.
+func TestCancelWhileWaiting(t *testing.T) {
+	p := load(t, spinText, executor.Options{})
+	spin := func(ctx context.Context) error {
+		_, err := p.Launch(ctx, &executor.Launch{Kernel: "spin", Grid: [3]int{1, 1, 1}, Params: [][]byte{word(4096), {0}},
+			Memory: []executor.Region{region("p", 4096, make([]byte, 4))}})
+		return err
+	}
+	first, end := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- spin(first) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := spin(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	end()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestReadOnly: a store to what may only be read is a fault that names it.
 func TestReadOnly(t *testing.T) {
 	for _, e := range engines {

@@ -63,8 +63,12 @@ func (p *Program) Launch(ctx context.Context, l *Launch) (*Report, error) {
 			return nil, fmt.Errorf("grid %v: each extent is 1 to %d", l.Grid, MaxGrid)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if p.interp != nil {
 		return p.interpret(ctx, k, l)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"tileiras/dialects/cudatile"
@@ -79,7 +78,7 @@ type Program struct {
 	opts    Options
 	kernels []Kernel
 
-	mu           sync.Mutex
+	turn         chan struct{} // full while a launch runs
 	interp       *interp.Program
 	interpMemory *interp.Memory
 	ptx          *emu.Module
@@ -87,6 +86,8 @@ type Program struct {
 	shapes       map[string]launchShape // of the kernels in the PTX
 	sourceOfLine []Place                // of the source, by line of the PTX; empty when the PTX says none
 }
+
+func newProgram(o Options) *Program { return &Program{opts: o, turn: make(chan struct{}, 1)} }
 
 // launchShape is the launch configuration of a kernel on the emulator.
 type launchShape struct {
@@ -111,7 +112,8 @@ func Load(ctx context.Context, source []byte, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{opts: o, kernels: kernelsOf(in.Module)}
+	p := newProgram(o)
+	p.kernels = kernelsOf(in.Module)
 	if o.Engine == Emulator {
 		if err := p.compile(ctx, source); err != nil {
 			return nil, err
@@ -181,7 +183,7 @@ func LoadCompiled(res *driver.Result, o Options) (*Program, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p := &Program{opts: o}
+	p := newProgram(o)
 	if err := p.take(res); err != nil {
 		return nil, err
 	}
@@ -195,7 +197,8 @@ func LoadPTX(text string, block, cluster [3]int, shared int, o Options) (*Progra
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p := &Program{opts: o, shapes: map[string]launchShape{}}
+	p := newProgram(o)
+	p.shapes = map[string]launchShape{}
 	if err := p.parsePTX(text); err != nil {
 		return nil, err
 	}

@@ -129,18 +129,6 @@ func (m *Memory) Bytes(addr uint64) []byte {
 	return nil
 }
 
-// Undefined tells how many bytes of the allocation at addr have never been written.
-func (m *Memory) Undefined(addr uint64) (n int) {
-	if r := m.find(addr); r != nil {
-		for _, u := range r.undef {
-			if u != 0 {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 func allUndef(n int) []byte {
 	u := make([]byte, n)
 	for i := range u {

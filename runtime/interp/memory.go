@@ -91,17 +91,6 @@ func (mem *Memory) Alloc(name string, data []byte, align int) uint64 {
 	return mem.alloc(name, append([]byte(nil), data...), align).base
 }
 
-// AllocPieces makes a sparse allocation: only data[i] at offsets[i] exists, so an array may be larger than memory. What lies between is out of
-// bounds. Offsets ascend from 0. It returns the address of offset 0.
-func (mem *Memory) AllocPieces(name string, offsets []uint64, data [][]byte, align int) uint64 {
-	base := mem.Alloc(name, data[0], align)
-	for i := 1; i < len(data); i++ {
-		mem.next = base + offsets[i]
-		mem.alloc(name, append([]byte(nil), data[i]...), 1)
-	}
-	return base
-}
-
 // AllocUndef makes an allocation of n bytes that hold nothing yet: what is loaded before it is stored is undefined.
 func (mem *Memory) AllocUndef(name string, n, align int) uint64 {
 	a := mem.alloc(name, make([]byte, n), align)

@@ -65,7 +65,7 @@ func LoadLaunch(ptx, record string) (*Case, error) {
 
 func parseLaunch(text []byte, dir string) (*Case, error) {
 	var j launchJSON
-	if err := strictDecoder(text).Decode(&j); err != nil {
+	if err := readObject(text, &j); err != nil {
 		return nil, err
 	}
 	if j.Entry == "" {

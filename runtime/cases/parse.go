@@ -77,7 +77,9 @@ func (j *expectJSON) check() error {
 }
 
 // ordered is a JSON object whose keys keep the order of the file.
-type ordered[T any] []struct {
+type ordered[T any] []field[T]
+
+type field[T any] struct {
 	key   string
 	value T
 }
@@ -92,14 +94,14 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 		if err != nil {
 			return err
 		}
+		if slices.ContainsFunc(*o, func(f field[T]) bool { return f.key == key }) {
+			return fmt.Errorf("%q stands there twice", key)
+		}
 		var v T
 		if err := dec.Decode(&v); err != nil {
 			return fmt.Errorf("%v: %w", key, err)
 		}
-		*o = append(*o, struct {
-			key   string
-			value T
-		}{key.(string), v})
+		*o = append(*o, field[T]{key.(string), v})
 	}
 	return nil
 }
@@ -111,9 +113,21 @@ func strictDecoder(text []byte) *json.Decoder {
 	return dec
 }
 
+// readObject reads one object, which is all of the text.
+func readObject(text []byte, v any) error {
+	dec := strictDecoder(text)
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if dec.More() {
+		return fmt.Errorf("there is more text behind the object")
+	}
+	return nil
+}
+
 func parse(text []byte, dir string) (*Case, error) {
 	var j caseJSON
-	if err := strictDecoder(text).Decode(&j); err != nil {
+	if err := readObject(text, &j); err != nil {
 		return nil, err
 	}
 	if j.Name == "" {
@@ -182,6 +196,9 @@ func (c *Case) parseGrid(j *caseJSON) error {
 		}
 		c.GridRule = &GridRule{Times: j.GridRule.Times, AtMost: j.GridRule.AtMost}
 		return nil
+	}
+	if len(j.Grid) == 0 {
+		return fmt.Errorf(`the case has no "grid"`)
 	}
 	var grid []int
 	if err := json.Unmarshal(j.Grid, &grid); err != nil || len(grid) != 3 {

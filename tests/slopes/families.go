@@ -153,6 +153,18 @@ continue %b$ : tile<128xf32>
 	{"carried tiles", func(n int) string {
 		return carried(n, "%x", "tile<128xf32>", "%v$ = addf %a$, %x : tile<128xf32>", "%c", "tile<128xptr<f32>>")
 	}},
+	{"shifted carried values", func(n int) string {
+		join := func(f func(i int) string) string {
+			return strings.ReplaceAll(strings.TrimSpace(repeat(n, f)), "\n", ", ")
+		}
+		types := join(func(int) string { return "tile<i32>" })
+		return body(join(func(i int) string { return fmt.Sprintf("%%r%d", i) }) + " = for %j in (%z to %n, step %o) : tile<i32> iter_values(" +
+			join(func(i int) string { return fmt.Sprintf("%%a%d = %%n", i) }) + ") -> (" + types + ") {\ncontinue %j, " +
+			strings.TrimSuffix(strings.ReplaceAll(repeat(n-1, func(i int) string { return fmt.Sprintf("%%a%d, ", i) }), "\n", ""), ", ") + " : " + types + "\n}\n" +
+			repeat(n, func(i int) string {
+				return numbered("%s$ = store_ptr_tko weak %q, %r$ : tile<ptr<i32>>, tile<i32> -> token", i)
+			}))
+	}},
 	{"carried tokens that turn", func(n int) string {
 		inits := repeat(n, func(i int) string { return fmt.Sprintf("%%a%d = %%t", i) })
 		join := func(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", ", ") }

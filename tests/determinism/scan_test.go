@@ -13,12 +13,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// rooms are where a decision of the compiler can be made.
-var rooms = []string{"./ir/...", "./dialects/...", "./passes/...", "./codegen/..."}
+// rooms are where a decision of the compiler can be made, and where its remarks are.
+var rooms = []string{"./ir/...", "./dialects/...", "./passes/...", "./codegen/...", "./internal/explain", "./internal/remark"}
 
 // allowance ends the comment, on the line of the loop or just above it, that says why the order of a map does not reach the output:
 // the loop asks a question of a set, fills another map, or what it collects is sorted.
@@ -27,8 +28,13 @@ const allowance = ": the order cannot matter"
 // allowanceReason is the length of the shortest comment that gives a reason too.
 const allowanceReason = len("// a set") + len(allowance)
 
-// forbidden are functions whose answer differs from run to run.
-var forbidden = map[string]bool{"time.Now": true, "time.Since": true, "math/rand.Int": true, "math/rand/v2.Int": true, "os.Getenv": true}
+// forbidden are functions whose answer differs from run to run, or packages with nothing else.
+var forbidden = map[string]bool{
+	"time.Now": true, "time.Since": true, "time.Until": true,
+	"math/rand": true, "math/rand/v2": true, "crypto/rand": true,
+	"os.Getenv": true, "os.LookupEnv": true, "os.Environ": true, "os.ExpandEnv": true,
+	"os.Getpid": true, "os.Getwd": true, "os.Hostname": true, "runtime.NumCPU": true, "runtime.GOMAXPROCS": true, "runtime.NumGoroutine": true,
+}
 
 // pkg is a package as `go list` tells.
 type pkg struct {
@@ -112,7 +118,7 @@ func check(fset *token.FileSet, f *ast.File, info *types.Info, report func(token
 			if (name == "maps.Keys" || name == "maps.Values" || name == "maps.All") && !sorted[n] && !allowed[line] {
 				report(n.Pos(), name+" follows the order of a map")
 			}
-			if forbidden[name] && !allowed[line] {
+			if (forbidden[name] || forbidden[packageOf(name)]) && !allowed[line] {
 				report(n.Pos(), name+" decides something")
 			}
 		}
@@ -142,6 +148,9 @@ func calledFunction(call *ast.CallExpr, info *types.Info) string {
 	return f.Pkg().Path() + "." + f.Name()
 }
 
+// packageOf is the package of "package.Function".
+func packageOf(function string) string { return function[:max(0, strings.LastIndex(function, "."))] }
+
 // list asks the go command for the rooms and everything that they import.
 func list(t *testing.T) []pkg {
 	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-f", `{{.ImportPath}}|{{.Dir}}|{{.Export}}|{{.DepOnly}}|{{range .GoFiles}}{{.}} {{end}}`}, rooms...)...)
@@ -163,8 +172,13 @@ func list(t *testing.T) []pkg {
 func TestTheScanFindsWhatItLooksFor(t *testing.T) {
 	const source = `package p
 
+import (
+	"math/rand/v2"
+	"os"
+)
+
 func f(m map[string]int) (n int) {
-	for range m { // line 4: found
+	for range m { // line 9: found
 		n++
 	}
 	// counts a set: the order cannot matter
@@ -178,7 +192,11 @@ func f(m map[string]int) (n int) {
 		n++
 	}
 	// : the order cannot matter
-	for range m { // line 18: found, no reason is given
+	for range m { // line 23: found, no reason is given
+		n++
+	}
+	n += rand.IntN(4) // line 26: found
+	if _, ok := os.LookupEnv("N"); ok { // line 27: found
 		n++
 	}
 	return n
@@ -190,12 +208,12 @@ func f(m map[string]int) (n int) {
 		t.Fatal(err)
 	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
-	if _, err := (&types.Config{}).Check("p", fset, []*ast.File{f}, info); err != nil {
+	if _, err := (&types.Config{Importer: importer.ForCompiler(fset, "source", nil)}).Check("p", fset, []*ast.File{f}, info); err != nil {
 		t.Fatal(err)
 	}
 	var lines []int
 	check(fset, f, info, func(at token.Pos, _ string) { lines = append(lines, fset.Position(at).Line) })
-	if len(lines) != 2 || lines[0] != 4 || lines[1] != 18 {
-		t.Errorf("found lines %v, want 4 and 18", lines)
+	if want := []int{9, 23, 26, 27}; !slices.Equal(lines, want) {
+		t.Errorf("found lines %v, want %v", lines, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/internal/remark"
 	"tileiras/ir"
@@ -50,17 +51,10 @@ func (w *writer) dot(d tileaa.Dot) {
 	w.add(op, remark.TensorCore, remark.Analysis, "RemarkMMAAtom", fmt.Sprintf("Product of %s by %s uses %s", a, b, m.Name), args...)
 }
 
-// generation is the GPU that brought an instruction.
+// generation is the oldest GPU that has an instruction.
 func generation(m *atom.MMA) string {
-	switch {
-	case m.HoldsScales():
-		return "SM120"
-	case m.Group > 0:
-		return "SM90"
-	case m.A == atom.E4M3 || m.A == atom.E5M2:
-		return "SM89"
-	}
-	return "SM80"
+	oldest := slices.IndexFunc(target.All, m.Need.On)
+	return fmt.Sprintf("SM%d", target.All[oldest].Number)
 }
 
 // otherAtoms says why no matrix instruction serves.

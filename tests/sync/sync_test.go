@@ -40,6 +40,12 @@ func synchronized(src []byte, gpu string, code options.Code) (string, error) {
 	return string(res.Output), nil
 }
 
+// refused reports whether an error says that the kernel is not for the GPU, or that the compiler cannot do it yet.
+func refused(err error) bool {
+	var f *driver.Failure
+	return errors.As(err, &f) && f.Code == driver.ExitUnsupported
+}
+
 func settings(gpu string, code options.Code) driver.Options {
 	code.Opt = 3
 	return driver.Options{GPU: gpu, Code: code, ReproducerDir: os.DevNull}
@@ -60,7 +66,7 @@ func check(t *testing.T, text, gpu string) string {
 	return ""
 }
 
-// kernels are the bytecode files of the corpus.
+// kernels are the bytecode files of the corpus, but for those that break a rule.
 func kernels(t *testing.T) (list []string) {
 	for _, kind := range []string{"cases", "perf"} {
 		found, err := filepath.Glob(filepath.Join("..", "corpus", kind, "*", "kernel.tileirbc"))
@@ -69,7 +75,7 @@ func kernels(t *testing.T) (list []string) {
 		}
 		list = append(list, found...)
 	}
-	return list
+	return slices.DeleteFunc(list, func(file string) bool { return strings.HasPrefix(filepath.Base(filepath.Dir(file)), "invalid_") })
 }
 
 var ringOf = regexp.MustCompile(`alloc_ring.*ring<(\d+),`)
@@ -89,6 +95,9 @@ func TestKernelsAreInOrder(t *testing.T) {
 				for _, code := range []options.Code{{Roles: options.Off}, {Roles: options.On}, {Roles: options.Off, TMA: true}, {Roles: options.On, TMA: true}} {
 					text, err := synchronized(src, gpu, code)
 					split, maps := strings.Contains(text, "roles {"), strings.Contains(text, "tensor_map ")
+					if err != nil && !refused(err) {
+						t.Errorf("%s for %s, %+v: %v", file, gpu, code, err)
+					}
 					if err != nil || code.Roles == options.On && !split || code.TMA && !maps {
 						continue // not for this GPU, or the same again
 					}
@@ -123,7 +132,7 @@ func TestKernelsAreInOrder(t *testing.T) {
 // TestRandomKernelsAreInOrder has random modules with products in loops judged, a quarter of them with big tiles and a quarter with loops and branches nested at random;
 // TILEIRAS_RANDOM=N makes N.
 func TestRandomKernelsAreInOrder(t *testing.T) {
-	programs, rings, refused := 600, 0, 0
+	programs, rings, left := 600, 0, 0
 	if n, err := strconv.Atoi(os.Getenv("TILEIRAS_RANDOM")); err == nil {
 		programs = n
 	}
@@ -132,8 +141,11 @@ func TestRandomKernelsAreInOrder(t *testing.T) {
 		module, _ := random.ModuleOf(kind, seed, 10)
 		gpu, roles := gpus[seed%uint64(len(gpus))], []options.Roles{options.Off, options.On}[seed/uint64(len(gpus))%2]
 		text, err := synchronized([]byte(module), gpu, options.Code{Roles: roles, TMA: seed/2%2 == 1})
+		if err != nil && !refused(err) {
+			t.Errorf("seed %d for %s, roles=%v: %v\n%s", seed, gpu, roles, err, module)
+		}
 		if err != nil {
-			refused++
+			left++
 			continue
 		}
 		rings += min(1, strings.Count(text, "alloc_ring"))
@@ -141,8 +153,8 @@ func TestRandomKernelsAreInOrder(t *testing.T) {
 			t.Errorf("seed %d for %s, roles=%v: %s\n%s", seed, gpu, roles, says, module)
 		}
 	}
-	t.Logf("%d of %d programs have rings, %d are not compiled", rings, programs, refused)
-	if rings < programs/20 || refused > programs/20 {
+	t.Logf("%d of %d programs have rings, %d are not compiled", rings, programs, left)
+	if rings < programs/20 || left > programs/20 {
 		t.Error("that tests too little")
 	}
 }

@@ -9,7 +9,7 @@ type parser struct {
 	scanner
 	mod    *Module
 	scopes int
-	total  int // bytes of all variables
+	total  int // bytes of all variables and parameters, each with its record
 }
 
 // maxDepth bounds nested braces, brackets and initialisers.
@@ -208,9 +208,6 @@ func (p *parser) variables(sc *scope, sp space, extern bool) {
 			if sp == spGlobal || sp == spConst {
 				p.mod.globals = append(p.mod.globals, v)
 			}
-			if p.total += v.size; p.total > maxVar {
-				p.fail("the variables are larger than %d bytes", maxVar)
-			}
 		}
 		if !p.accept(',') {
 			break
@@ -219,8 +216,19 @@ func (p *parser) variables(sc *scope, sp space, extern bool) {
 	p.expect(';')
 }
 
-// maxVar bounds the variables of a module together, so that a bad text cannot ask for unbounded memory.
-const maxVar = 1 << 28
+// Bounds of what a module declares, so that a bad text cannot ask for unbounded memory.
+const (
+	maxVar    = 1 << 28 // bytes of all variables and parameters together, each with its record
+	varRecord = 256     // bytes
+)
+
+// charge counts bytes of variables, before these are made, and tells whether they are within bounds.
+func (p *parser) charge(bytes int) bool {
+	if p.total += bytes; p.total > maxVar {
+		p.fail("the variables of the module take more than %d bytes", maxVar)
+	}
+	return p.err == nil
+}
 
 // declarator reads name, name<n> or name[n][m].
 func (p *parser) declarator(t typ, vec, align int, sp space) []*variable {
@@ -234,6 +242,9 @@ func (p *parser) declarator(t typ, vec, align int, sp space) []*variable {
 		p.expect('>')
 		if p.err != nil || n.val > 1<<16 {
 			p.fail("too many variables")
+			return nil
+		}
+		if !p.charge(int(n.val) * (varRecord + size)) {
 			return nil
 		}
 		var vs []*variable
@@ -255,6 +266,9 @@ func (p *parser) declarator(t typ, vec, align int, sp space) []*variable {
 			return nil
 		}
 		size *= int(n.val)
+	}
+	if !p.charge(varRecord + size) {
+		return nil
 	}
 	return []*variable{{name: name, space: sp, elem: t, size: size, align: align}}
 }
@@ -291,6 +305,7 @@ func (p *parser) initialiser(v *variable) {
 	list(0)
 	if unsized {
 		v.size = len(data)
+		p.charge(v.size)
 	}
 	v.init = data
 }

@@ -53,6 +53,8 @@ func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 		{header + ".entry k() { ret; } .entry k() { ret; }", "'k' is defined twice"},
 		{header + "/* open", "comment is not closed"},
 		{header + ".global .b8 x[99999999999];", "too large"},
+		{header + ".global .b8 x[268000000]; .global .b8 a<65536>;", "t.ptx:4:47: the variables of the module take more than 268435456 bytes"},
+		{header + ".func f(.param .b8 x[268000000], .param .b8 a<65536>);", "the variables of the module take more than"},
 		{header + ".entry k() { mov.b32 %r1, 0fZZ; }", "not a number"},
 		{".version 8.0\n.address_size 32\n", "only .address_size 64"},
 		{header + ".entry k() {" + strings.Repeat("{", 300), "nested too deeply"},

@@ -18,6 +18,7 @@ type region struct {
 	undef    []byte // undefined bits of every byte; nil: everything is defined
 	readonly bool
 	mapped   bool // bytes of the caller
+	heap     bool // malloc gave it
 	shadow   shadow
 	released map[int]*published // by offset: what a launch has released there
 	barriers map[int]*mbarrier  // by offset

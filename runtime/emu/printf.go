@@ -69,14 +69,16 @@ func (w *warp) malloc(n, align uint64, lane int) uint64 {
 		l.heap -= int64(n)
 		return 0
 	}
-	return l.mem.AllocUndef("malloc by "+l.threadName(w.stamp(lane, weak)), int(n), int(align))
+	r := l.mem.alloc("malloc by "+l.threadName(w.stamp(lane, weak)), int(n), int(align))
+	r.undef, r.heap = allUndef(int(n)), true
+	return r.base
 }
 
 func (w *warp) free(addr uint64, lane int) {
 	if addr == 0 {
 		return
 	}
-	if r := w.launch.mem.find(addr); r == nil || r.base != addr || !strings.HasPrefix(r.name, "malloc by ") {
+	if r := w.launch.mem.find(addr); r == nil || r.base != addr || !r.heap {
 		w.fail(Invalid, 1<<lane, addr, "free of %#x, which malloc did not give", addr)
 	}
 	w.launch.mem.drop(addr)

@@ -3,6 +3,7 @@ package emu
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -314,6 +315,34 @@ func TestVprintf(t *testing.T) {
 	}
 	if got := out.String(); got != "-7 3.14 hi 5000000000\n" {
 		t.Fatalf("printed %q", got)
+	}
+}
+
+// Only what malloc gave can be freed, whatever the name of an argument's buffer.
+func TestFreeTakesMemoryOfMalloc(t *testing.T) {
+	for _, c := range []struct{ pointer, want string }{
+		{"given", ""},
+		{"%rd0", "which malloc did not give"},
+	} {
+		src := header + ".extern .func (.param .b64 r) malloc (.param .b64 n);\n.extern .func free (.param .b64 a);\n" + strings.TrimPrefix(kernel(`
+	.reg .b64 given;
+	{ .param .b64 n; .param .b64 r;
+	st.param.b64 [n], 16;
+	call (r), malloc, (n);
+	ld.param.b64 given, [r]; }
+	{ .param .b64 a;
+	st.param.b64 [a], `+c.pointer+`;
+	call free, (a); }`), header)
+		m, err := Parse("test.ptx", src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := NewMemory()
+		a := mem.Alloc("malloc by me.npy", make([]byte, 16), 256)
+		_, err = m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{1, 1, 1}})
+		if said := fmt.Sprint(err); (err != nil) != (c.want != "") || !strings.Contains(said, c.want) {
+			t.Errorf("free of %s: %s, want %q", c.pointer, said, c.want)
+		}
 	}
 }
 

@@ -338,6 +338,27 @@ func TestBadLaunchesAreRefused(t *testing.T) {
 	}
 }
 
+// The product of .maxntid bounds the threads of a CTA, not their shape.
+func TestMaxNTIDBoundsTheThreads(t *testing.T) {
+	for _, c := range []struct {
+		most  string
+		block [3]int
+		want  string
+	}{
+		{"64", [3]int{64, 1, 1}, ""},
+		{"64", [3]int{2, 4, 8}, ""},
+		{"8, 4, 2", [3]int{64, 1, 1}, ""},
+		{"2147483648, 2147483648, 4", [3]int{1024, 1, 1}, ""},
+		{"64", [3]int{256, 1, 1}, "256 threads a block, but k has .maxntid [64 1 1]: at most 64"},
+		{"8, 4, 2", [3]int{5, 13, 1}, "65 threads a block, but k has .maxntid [8 4 2]: at most 64"},
+	} {
+		_, err := runText(t, strings.Replace(kernel(""), "{", ".maxntid "+c.most+"\n{", 1), 0, make([]byte, 8), Options{Block: c.block})
+		if said := fmt.Sprint(err); (err != nil) != (c.want != "") || !strings.Contains(said, c.want) {
+			t.Errorf(".maxntid %s, block %v: %s, want %q", c.most, c.block, said, c.want)
+		}
+	}
+}
+
 // Shared memory has the size that it has on the GPU of .target.
 func TestSharedMemoryOfTheTarget(t *testing.T) {
 	for _, c := range []struct {

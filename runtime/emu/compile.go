@@ -52,7 +52,7 @@ type Entry struct {
 	Name    string
 	Params  []Param
 	ReqNTID [3]int // .reqntid, zeros when absent
-	MaxNTID [3]int // .maxntid, zeros when absent
+	MaxNTID [3]int // .maxntid, zeros when absent: the product bounds the threads of a CTA, in any shape
 	Cluster [3]int // .reqnctapercluster, zeros when absent
 	// BlocksAreClusters: the grid of a launch counts clusters, not CTAs (section 11.4.3).
 	BlocksAreClusters bool

@@ -120,7 +120,7 @@ func (l *launch) shape() error {
 		l.cluster = e.Cluster
 	}
 	l.cluster = atLeast1(l.cluster)
-	threads, ctas := 1, 1
+	threads, ctas, most := 1, 1, 1
 	for i := range 3 {
 		n := 1
 		if e.BlocksAreClusters {
@@ -133,6 +133,7 @@ func (l *launch) shape() error {
 			return fmt.Errorf("bad launch: grid %v, y and z have at most %d CTAs", l.grid, maxGridYZ)
 		}
 		threads *= l.block[i]
+		most = min(most*e.MaxNTID[i], maxThreads)
 		if ctas *= l.grid[i]; ctas > maxIDs {
 			return fmt.Errorf("bad launch: grid %v, more than %d CTAs", l.grid, maxIDs)
 		}
@@ -141,6 +142,9 @@ func (l *launch) shape() error {
 	l.ctas, l.idsPerCTA = ctas, l.warpsPerCTA*int(e.prog.agents)
 	if threads > maxThreads || ctas > maxIDs/l.idsPerCTA {
 		return fmt.Errorf("bad launch: %d CTAs of %d threads", ctas, threads)
+	}
+	if e.MaxNTID != [3]int{} && threads > most {
+		return fmt.Errorf("%d threads a block, but %s has .maxntid %v: at most %d", threads, e.Name, e.MaxNTID, most)
 	}
 	return nil
 }

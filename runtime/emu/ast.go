@@ -87,6 +87,10 @@ type function struct {
 	clusters bool
 	scope    *scope
 	pcOf     []int // place in the program of each statement, while it is compiled
+
+	callees   []*function // with a body
+	visit     int         // when the search for components met it, from 1
+	component int         // of the graph of calls: a call within one is recursive
 }
 
 // scope holds the names between a pair of braces.

@@ -89,7 +89,7 @@ func compileEntry(m *Module, f *function) *Entry {
 	}
 	c.constant(0)
 	c.frame[f] = -1
-	for _, c.fn = range c.calleesFirst(f, map[*function]bool{}, nil) {
+	for _, c.fn = range calleesFirst(f, map[*function]bool{}, nil) {
 		if c.fn != f {
 			c.callee(c.fn)
 		}
@@ -142,11 +142,11 @@ func (c *compiler) function(f *function) {
 
 // calleesFirst lists f and the functions that it calls, each after its callees. Of diverged lanes those at the lowest pc run
 // first, so all return from a call before the caller continues.
-func (c *compiler) calleesFirst(f *function, seen map[*function]bool, list []*function) []*function {
+func calleesFirst(f *function, seen map[*function]bool, list []*function) []*function {
 	seen[f] = true
-	for _, g := range c.mod.callees(f) {
+	for _, g := range f.callees {
 		if !seen[g] {
-			list = c.calleesFirst(g, seen, list)
+			list = calleesFirst(g, seen, list)
 		}
 	}
 	return append(list, f)

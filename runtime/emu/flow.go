@@ -1,7 +1,5 @@
 package emu
 
-import "strings"
-
 // decodeBra: bra, bra.uni (all lanes of the warp that run must agree).
 func decodeBra(d *decoder) {
 	uni := d.flag("uni")
@@ -177,7 +175,7 @@ func (d *decoder) callParts() (f *function, rets, ins []arg) {
 		d.fail("call of %s with %d arguments", name, len(ins))
 		return nil, nil, nil
 	}
-	if d.c.reaches(f, d.c.fn, map[*function]bool{}) {
+	if f.component == d.c.fn.component {
 		d.fail("recursive call of %s", name)
 		return nil, nil, nil
 	}
@@ -201,35 +199,6 @@ func (d *decoder) paramCopies(args []arg, formals []*variable) (out []paramCopy)
 		out = append(out, paramCopy{v.offset, formals[i].offset, v.size})
 	}
 	return out
-}
-
-// reaches tells whether from calls to, directly or not.
-func (c *compiler) reaches(from, to *function, seen map[*function]bool) bool {
-	if from == to {
-		return true
-	}
-	seen[from] = true
-	for _, f := range c.mod.callees(from) {
-		if !seen[f] && c.reaches(f, to, seen) {
-			return true
-		}
-	}
-	return false
-}
-
-// callees lists the functions with a body that f calls.
-func (m *Module) callees(f *function) (list []*function) {
-	for _, st := range f.body {
-		if !strings.HasPrefix(st.op, "call") {
-			continue
-		}
-		for _, a := range st.args {
-			if g := m.funcs[a.name]; a.kind == argName && g != nil && g.defined {
-				list = append(list, g)
-			}
-		}
-	}
-	return list
 }
 
 func (w *warp) copyLocal(to, from, n, lane int) {

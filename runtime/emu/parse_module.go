@@ -33,6 +33,7 @@ func Parse(name, src string) (*Module, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
+	p.mod.linkCalls()
 	for _, f := range p.mod.order {
 		if !f.entry {
 			continue

@@ -376,6 +376,30 @@ func TestCallsOfFunctionsInTheModule(t *testing.T) {
 	}
 }
 
+// Calls within a cycle of functions are refused, calls into it are not, nor what two functions share.
+func TestRecursiveCallsAreFound(t *testing.T) {
+	src := header + `
+.func leaf () { ret; }
+.func one ();
+.func self () { call self; ret; }
+.func left () { call leaf; ret; }
+.func right () { call leaf; call left; ret; }
+.func three () { call leaf; call one; ret; }
+.func two () { call right; call three; ret; }
+.func one () { call two; ret; }
+` + strings.TrimPrefix(kernel("call right; call one; call self;"), header)
+	m, err := Parse("test.ptx", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(m.Entry("k").Unsupported, "\n")
+	for f, n := range map[string]int{"leaf": 0, "left": 0, "right": 0, "self": 1, "one": 1, "two": 1, "three": 1} {
+		if strings.Count(got, "recursive call of "+f) != n {
+			t.Errorf("recursive calls of %s, %d expected, in:\n%s", f, n, got)
+		}
+	}
+}
+
 // TestLanesReturnBeforeOthersGoOn: odd lanes call a function that calls another; at the barrier all are together again.
 func TestLanesReturnBeforeOthersGoOn(t *testing.T) {
 	src := header + `.func (.param .b32 out) more (.param .b32 x)

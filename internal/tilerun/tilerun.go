@@ -1,7 +1,6 @@
 // Package tilerun is the command tilerun: it runs cases (runtime/cases) on the interpreter, on the PTX emulator or on a GPU.
 //
-// It may import the library, internal/{driver,cache/remote}, runtime, ir, dialects and codegen/target; nothing imports it but its command,
-// internal/gen and tests.
+// It may import internal/{driver,cache/remote}, runtime and codegen/target; nothing imports it but its command, internal/gen and tests.
 package tilerun
 
 import (

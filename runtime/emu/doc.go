@@ -25,5 +25,5 @@
 //
 // CTAs that do not communicate may run in parallel, with results and reports as if they did not (parallel.go).
 //
-// The package imports the standard library only (ir/float is allowed to it, nothing else is).
+// It may import runtime/cprintf only: an oracle does not share code with the compiler.
 package emu

@@ -72,7 +72,8 @@ type Options struct {
 	// NoteEqualStores makes notes of unordered stores of equal values.
 	NoteEqualStores bool
 	Checks          Checks
-	// Workers is how many parts of a grid may run in parallel, which changes no result and no report: 0 is one.
+	// Workers is how many parts of a grid may run in parallel, which changes no result and no report: 0 is one. Where the kernel races they
+	// race on its memory, which then is put back for a run in order; mapped memory is the caller's.
 	Workers int
 	Done    *atomic.Int64 // counts the CTAs that have ended, if not nil
 	Stats   bool          // count sectors, bank conflicts and opcodes too

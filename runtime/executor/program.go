@@ -35,7 +35,8 @@ type Options struct {
 	// Strict reports, on the interpreter, values that another correct implementation may round otherwise where they reach anything but float arithmetic
 	// and stores, and false promises about strides that no address depends on.
 	Strict bool
-	// Workers is how many tile blocks may run in parallel if only a race could show it: 0 is one.
+	// Workers is how many tile blocks may run in parallel if only a race could show it: 0 is one. Where the kernel races, several race on
+	// the memory of its regions, which Go's race detector reports.
 	Workers  int
 	Schedule emu.Schedule // in which order the emulator interleaves warps
 	// EqualStores makes notes, not faults, of unordered stores of equal values, as a program that scatters to duplicate indices has them.

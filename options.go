@@ -112,7 +112,7 @@ type Options struct {
 // driver is what internal/driver calls these options; a level or version that it has no word for is an *Error.
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
-		Called: called,
+		Called: driver.InOptions,
 		GPU:    o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
 		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
@@ -136,11 +136,8 @@ func (o *Options) driver() (driver.Options, error) {
 	return d, nil
 }
 
-// called is what messages call a field of Options.
-func called(field string) string { return "Options." + field }
-
 func optionError(field, value, valid string) *Error {
-	return newError(driver.ExitUsage, Diagnostic{ID: "option", Message: fmt.Sprintf("%s = %s: it is one of %s", called(field), value, valid)})
+	return newError(driver.ExitUsage, Diagnostic{ID: "option", Message: fmt.Sprintf("%s = %s: it is one of %s", driver.InOptions(field), value, valid)})
 }
 
 func init() {

@@ -345,9 +345,9 @@ func (l Loop) stallCycles(blocks int) int {
 	return cycles
 }
 
-// CyclesWithStall is the time of an iteration of so many resident blocks whose warps stall for extra cycles: the busiest unit is as busy as the warps keep it, each of which
-// works for a part of its time. The warps of a block meet at a barrier in every iteration, so they compute with their results at the same
-// time; what else they do, and what other blocks do, is taken as independent.
+// CyclesWithStall is the time of an iteration of so many resident blocks whose warps stall for extra cycles: the busiest unit is as busy as
+// the warps keep it, each of which works for a part of its time. The warps of a block meet at a barrier in every iteration, so they compute
+// with their results at the same time; what else they do, and what other blocks do, is taken as independent.
 func (l Loop) CyclesWithStall(t *target.Target, blocks, extra int) int {
 	own, stop := l.warpCycles(t), l.stallCycles(blocks)+extra
 	const unit = 1 << 12

@@ -189,14 +189,14 @@ func Strided(shape, order []int) MemLayout {
 
 // FastestFirst is the order of dimensions in memory in which dim comes first and the others follow as in row-major order; none for rank 0.
 func FastestFirst(dim, rank int) []int {
-	var order []int
+	if rank == 0 {
+		return nil
+	}
+	order := []int{dim}
 	for d := rank - 1; d >= 0; d-- {
 		if d != dim {
 			order = append(order, d)
 		}
-	}
-	if rank > 0 {
-		order = append([]int{dim}, order...)
 	}
 	return order
 }

@@ -98,8 +98,8 @@ func SignExtend(x uint64, w int) int64 { return int64(x<<(64-w)) >> (64 - w) }
 // Truncate keeps the low w bits.
 func Truncate(x uint64, w int) uint64 { return x << (64 - w) >> (64 - w) }
 
-// IsInt reports whether every element of a value is this integer constant (compared modulo the width).
-func IsInt(v *ir.Value, want int64) bool {
+// IsSplatOf reports whether every element of a value is this integer constant (compared modulo the width).
+func IsSplatOf(v *ir.Value, want int64) bool {
 	t := AsTile(v)
 	if t == nil || !ir.IsInt(t.Elem) {
 		return false

@@ -192,7 +192,7 @@ func rhs(op *ir.Op) *ir.Value { return op.Operand(1) }
 // neutral is the identity "the right operand is this integer": x op n = x.
 func neutral(n int64) identity {
 	return func(op *ir.Op) *ir.Value {
-		if IsInt(rhs(op), n) {
+		if IsSplatOf(rhs(op), n) {
 			return lhs(op)
 		}
 		return nil
@@ -248,7 +248,7 @@ var identities = ir.Table[identity]{
 	OpDivf & ir.Place: neutralFloat,
 	OpAbsf & ir.Place: absOfAbs,
 	OpOffset & ir.Place: func(op *ir.Op) *ir.Value {
-		if IsInt(op.Operand(1), 0) {
+		if IsSplatOf(op.Operand(1), 0) {
 			return op.Operand(0)
 		}
 		return nil
@@ -263,7 +263,7 @@ var identities = ir.Table[identity]{
 			}
 			return op.Operand(2)
 		}
-		if IsInt(op.Operand(1), 1) && IsInt(op.Operand(2), 0) {
+		if IsSplatOf(op.Operand(1), 1) && IsSplatOf(op.Operand(2), 0) {
 			return op.Operand(0) // of i1; the hook compares the types
 		}
 		return nil
@@ -317,7 +317,7 @@ func oneToken(op *ir.Op) *ir.Value {
 // absorbing is x op n = n.
 func absorbing(n int64) attrFold {
 	return func(op *ir.Op) *ir.DenseAttr {
-		if IsInt(rhs(op), n) {
+		if IsSplatOf(rhs(op), n) {
 			return SplatOf(AsTile(op.Result(0)), uint64(n))
 		}
 		return nil
@@ -340,7 +340,7 @@ var attrFolds = ir.Table[attrFold]{
 	OpOri & ir.Place:    absorbing(-1),
 	OpMulhii & ir.Place: absorbing(0),
 	OpRemi & ir.Place: func(op *ir.Op) *ir.DenseAttr {
-		if IsInt(rhs(op), 1) {
+		if IsSplatOf(rhs(op), 1) {
 			return SplatOf(AsTile(op.Result(0)), 0)
 		}
 		return nil

@@ -189,7 +189,7 @@ func compareConstant(b *ir.Builder, op *ir.Op) bool {
 // invertComparison: not (x < y) => x >= y, when nobody else asks for x < y. Of floats the ordering turns too: the
 // negation of "less and no NaN" is "greater, equal or NaN".
 func invertComparison(b *ir.Builder, op *ir.Op) bool {
-	if !IsInt(op.Operand(1), -1) || !op.Operand(0).HasOneUse() {
+	if !IsSplatOf(op.Operand(1), -1) || !op.Operand(0).HasOneUse() {
 		return false
 	}
 	t := op.Result(0).Type()
@@ -206,7 +206,7 @@ func invertComparison(b *ir.Builder, op *ir.Op) bool {
 // selectInverted: select (not c), x, y => select c, y, x.
 func selectInverted(_ *ir.Builder, op *ir.Op) bool {
 	in, ok := ir.DefinedBy[Xori](op.Operand(0))
-	if !ok || !IsInt(in.Rhs(), -1) {
+	if !ok || !IsSplatOf(in.Rhs(), -1) {
 		return false
 	}
 	s := Select{op}

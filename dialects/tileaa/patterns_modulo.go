@@ -20,7 +20,7 @@ func impliedComparison(_ *ir.Builder, op *ir.Op) bool {
 // comparedWithZero is what a value compares with zero by a predicate, as a signed number.
 func comparedWithZero(v *ir.Value, p def.Predicate) (x *ir.Value, ok bool) {
 	c, ok := ir.DefinedBy[Cmpi](v)
-	if !ok || c.Predicate() != p || c.Signedness() != def.Signed || !IsInt(c.Rhs(), 0) {
+	if !ok || c.Predicate() != p || c.Signedness() != def.Signed || !IsSplatOf(c.Rhs(), 0) {
 		return nil, false
 	}
 	return c.Lhs(), true

@@ -105,6 +105,9 @@ type Options struct {
 	ReproducerDir string // where a BUG leaves its input; "" writes nothing
 }
 
+// InOptions is Called of those who set fields of an Options.
+func InOptions(field string) string { return "Options." + field }
+
 // called is what messages call a field.
 func (o *Options) called(field string) string {
 	if o.Called != nil {

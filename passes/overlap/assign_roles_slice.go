@@ -166,7 +166,7 @@ func whyNotSeparable(entry *ir.Op, copies []*ir.Op) (why string) {
 		case op.MovesFreely():
 		case kernel.AccessKindsOf(op) == kernel.WeakRead && kernel.AfterReads(tileaa.TokenBefore(op)):
 			if released || !beforeReads(op.Results(), map[*ir.Value]bool{}) { // one role would write while the other still loads
-				return fmt.Sprintf("the place of a copy follows from %s, after which the kernel writes", op.Def.Name)
+				return fmt.Sprintf("the place of a copy follows from %s, after which the kernel writes or releases", op.Def.Name)
 			}
 		default:
 			return fmt.Sprintf("the place of a copy follows from %s, which only one role can do", op.Def.Name)

@@ -278,7 +278,7 @@ func (u *unrolling) remainder() (rest tileaa.For, ok bool) {
 	for _, r := range u.loop.Op.Results() {
 		ok = ok && r.HasOneUse()
 	}
-	return rest, ok && tileaa.IsInt(u.loop.Step(), 1) && tileaa.IsInt(rest.Step(), 1)
+	return rest, ok && tileaa.IsSplatOf(u.loop.Step(), 1) && tileaa.IsSplatOf(rest.Step(), 1)
 }
 
 // trips is the number of iterations, a number without sign.
@@ -290,10 +290,10 @@ func (u *unrolling) trips(t *tileaa.TileType) *ir.Value {
 	zero := tileaa.Const(u.b, t, 0)
 	runs := u.hasIteration()
 	n := u.loop.Upper()
-	if !tileaa.IsInt(u.loop.Lower(), 0) {
+	if !tileaa.IsSplatOf(u.loop.Lower(), 0) {
 		n = tileaa.NewSubi(u.b, n, u.loop.Lower(), tileaa.SubiOptions{}).Result()
 	}
-	if !tileaa.IsInt(u.loop.Step(), 1) {
+	if !tileaa.IsSplatOf(u.loop.Step(), 1) {
 		n = tileaa.NewSubi(u.b, n, one, tileaa.SubiOptions{}).Result()
 		n = tileaa.NewDivi(u.b, n, u.loop.Step(), def.Unsigned, def.RoundZero).Result()
 		n = tileaa.NewAddi(u.b, n, one, tileaa.AddiOptions{}).Result()
@@ -311,10 +311,10 @@ func (u *unrolling) wholeRounds(t *tileaa.TileType, trips *ir.Value) *ir.Value {
 
 // counter is what the loop counts in iteration n.
 func (u *unrolling) counter(n *ir.Value) *ir.Value {
-	if !tileaa.IsInt(u.loop.Step(), 1) {
+	if !tileaa.IsSplatOf(u.loop.Step(), 1) {
 		n = tileaa.NewMuli(u.b, n, u.loop.Step(), tileaa.MuliOptions{}).Result()
 	}
-	if !tileaa.IsInt(u.loop.Lower(), 0) {
+	if !tileaa.IsSplatOf(u.loop.Lower(), 0) {
 		n = tileaa.NewAddi(u.b, n, u.loop.Lower(), tileaa.AddiOptions{}).Result()
 	}
 	return n

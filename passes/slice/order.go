@@ -31,7 +31,7 @@ func (o *tokenOrder) followersOf(op *ir.Op) map[*ir.Op]bool {
 	seen := map[*ir.Value]bool{}
 	var visit func(v *ir.Value)
 	visit = func(v *ir.Value) {
-		if seen[v] {
+		if seen[v] || !tileaa.IsToken(v) {
 			return
 		}
 		seen[v] = true
@@ -40,7 +40,7 @@ func (o *tokenOrder) followersOf(op *ir.Op) map[*ir.Op]bool {
 			on := passesOn(user, u.Index())
 			if len(on) == 0 {
 				set[user] = true
-				on = slices.DeleteFunc(slices.Clone(user.Results()), func(r *ir.Value) bool { return !tileaa.IsToken(r) })
+				on = user.Results()
 			}
 			for _, w := range on {
 				visit(w)
@@ -48,9 +48,7 @@ func (o *tokenOrder) followersOf(op *ir.Op) map[*ir.Op]bool {
 		}
 	}
 	for _, r := range op.Results() {
-		if tileaa.IsToken(r) {
-			visit(r)
-		}
+		visit(r)
 	}
 	o.followers[op] = set
 	return set

@@ -69,9 +69,9 @@ func (w *warp) malloc(n, align uint64, lane int) uint64 {
 		l.heap -= int64(n)
 		return 0
 	}
-	r := l.mem.alloc("malloc by "+l.threadName(w.stamp(lane, weak)), int(n), int(align))
-	r.undef, r.heap = allUndef(int(n)), true
-	return r.base
+	base := l.mem.AllocUndef("malloc by "+l.threadName(w.stamp(lane, weak)), int(n), int(align))
+	l.mem.find(base).heap = true
+	return base
 }
 
 func (w *warp) free(addr uint64, lane int) {

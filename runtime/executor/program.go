@@ -146,7 +146,7 @@ func (o *Options) check() error {
 
 // driver is what the compiler calls these options. The time limit is that of all of Load.
 func (o *Options) driver() driver.Options {
-	d := driver.Options{Called: func(field string) string { return "Options." + field }, GPU: o.GPU, Code: o.Code, Emit: driver.EmitPTX, ReproducerDir: o.ReproducerDir, MemoryLimit: o.MemoryLimit}
+	d := driver.Options{Called: driver.InOptions, GPU: o.GPU, Code: o.Code, Emit: driver.EmitPTX, ReproducerDir: o.ReproducerDir, MemoryLimit: o.MemoryLimit}
 	d.LineInfo = true
 	return d
 }

@@ -3,7 +3,6 @@ package docs_test
 import (
 	"go/scanner"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,26 +15,25 @@ var name = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
 // code has the identifiers of the project, and its strings, among which are the names of operations, flags and instructions.
 func code(t *testing.T, root string) map[string]bool {
 	words := map[string]bool{}
-	err := filepath.WalkDir(root, func(full string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(full, ".go") || d.Name() == "code_test.go" {
-			return err
+	for _, full := range projectFiles(t, root) {
+		if !strings.HasSuffix(full, ".go") || filepath.Base(full) == "code_test.go" {
+			continue
 		}
 		text, err := os.ReadFile(full)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var s scanner.Scanner
 		s.Init(token.NewFileSet().AddFile(full, -1, len(text)), text, nil, 0)
-		for {
-			switch _, kind, word := s.Scan(); kind {
-			case token.EOF:
-				return err
+		for kind := token.ILLEGAL; kind != token.EOF; {
+			var word string
+			switch _, kind, word = s.Scan(); kind {
 			case token.IDENT:
 				words[word] = true
 			case token.STRING:
 				words[strings.Trim(word, "\"`")] = true
 			}
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return words
 }

@@ -4,8 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,13 +19,13 @@ var (
 // TestCommentsBeginWithTheirName: the comment of an exported function begins with its name or an article, and no other one with the name of something else.
 func TestCommentsBeginWithTheirName(t *testing.T) {
 	set := token.NewFileSet()
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
+	for _, path := range projectFiles(t, "../..") {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			continue
 		}
 		f, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
 		for _, d := range f.Decls {
 			for _, c := range commentsOf(d) {
@@ -37,10 +35,6 @@ func TestCommentsBeginWithTheirName(t *testing.T) {
 				}
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -24,34 +24,44 @@ var (
 // made are the files that documents name and that a user or a command makes.
 var made = map[string]bool{"file.json": false, "LocalPreferences.toml": false, "bin/tileiras.h": false}
 
-// inventory has every file of the project by every end of its path, and the names of all tests.
-func inventory(t *testing.T, root string) (files, tests map[string]bool) {
-	files, tests = map[string]bool{}, map[string]bool{}
+// projectFiles lists the files of the project, without what is built or installed there.
+func projectFiles(t *testing.T, root string) (list []string) {
 	err := filepath.WalkDir(root, func(full string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && full != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "bin" || d.Name() == "build"):
 			return fs.SkipDir
-		case d.IsDir():
-			return nil
+		case !d.IsDir():
+			list = append(list, full)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// inventory has every file of the project by every end of its path, and the names of all tests.
+func inventory(t *testing.T, root string) (files, tests map[string]bool) {
+	files, tests = map[string]bool{}, map[string]bool{}
+	for _, full := range projectFiles(t, root) {
 		rel, _ := filepath.Rel(root, full)
 		for path, more := filepath.ToSlash(rel), true; more; {
 			files[path] = true
 			_, path, more = strings.Cut(path, "/")
 		}
-		if !strings.HasSuffix(d.Name(), "_test.go") {
-			return nil
+		if !strings.HasSuffix(full, "_test.go") {
+			continue
 		}
 		text, err := os.ReadFile(full)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, m := range testFunc.FindAllSubmatch(text, -1) {
 			tests[string(m[1])] = true
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return files, tests
 }

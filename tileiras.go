@@ -4,8 +4,6 @@
 //
 // Compile may be called from any number of goroutines at once; it shares nothing between calls and starts nothing that outlives one.
 // It ends within 10 ms after its context does, with the ptxas that it may have started. docs/library.md has more.
-//
-// It may import codegen/options, internal/{driver,library,remark,cache/remote}, and ir for places.
 package tileiras
 
 import (

@@ -1,8 +1,6 @@
 // Package local numbers the local values of LLVM functions densely, so that properties of values can be kept in slices instead of maps.
 //
 // The number of a value is stored in the field in which the library has the number that it prints (LocalID).
-//
-// It may import github.com/llir/llvm/ir and its constants.
 package local
 
 import (

@@ -1,5 +1,3 @@
 // Package planted switches miscompiles on, one at a time, to see that the oracles find them (tests/planted/README.md has the
 // list). Without the build tag "planted" every question is answered no by a constant, so the hooks are not in the program.
-//
-// It imports the standard library only; passes, codegen and internal/driver may import it.
 package planted

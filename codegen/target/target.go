@@ -5,8 +5,7 @@
 // `.target sm_90` or `.target sm_90a` is decided later, from the instructions
 // that were used ([Need.Arch]).
 //
-// The package is data and imports only the standard library. It must not import
-// any other package of this module.
+// The package is data.
 package target
 
 import (

@@ -1,7 +1,5 @@
 // Package builtin is MLIR's builtin dialect as far as Tile IR text needs it: the module op around anything. Locations and
 // operations of unknown dialects are part of package ir.
-//
-// It may import ir only.
 package builtin
 
 import "tileiras/ir"

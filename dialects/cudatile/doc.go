@@ -3,6 +3,4 @@
 // that reads and writes them is package bytecode.
 //
 //	bytes ── bytecode.Read ──> module of entries and globals <── ir text parser ── text
-//
-// It may import ir, ir/float, codegen/target and its own def only.
 package cudatile

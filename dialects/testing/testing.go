@@ -1,8 +1,6 @@
 // Package testing extends the cuda_tile dialect by operations that only tests of the tools need: a function with results, and
 // two operations that gain fields from bytecode version 250.0 to 250.1, which show what the format does when it evolves.
 // NVIDIA's test tools know the same. A context knows them after the cuda_tile dialect has been registered in it.
-//
-// It may import ir and dialects/cudatile.
 package testing
 
 import (

@@ -2,5 +2,5 @@
 // and later with a plan, layouts, atoms and buffers. It is the last form that knows tiles.
 //
 // The rows are in def; this package adds types, attributes, verifiers and the specification of what is legal after each
-// pass. It may import ir, ir/float, codegen/layout, codegen/atom and codegen/target.
+// pass.
 package tileaa

@@ -1,7 +1,5 @@
 // Package explain reads the last module that knows tiles and says what the compiler chose there and why: the remarks of a compile,
 // and a page for each kernel. It decides nothing: what the module does not say, the passes have noted down.
-//
-// It may import ir, dialects, passes/facts, codegen/{layout,atom,target,cost} and internal/remark.
 package explain
 
 import (

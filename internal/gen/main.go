@@ -3,8 +3,7 @@
 //
 //	go run ./internal/gen          from the root of the repository
 //
-// A test fails when a file is stale. It may import ir, dialects, passes, codegen/{target,atom,nvvm}, internal/driver and
-// internal/tilerun; nothing imports it.
+// A test fails when a file is stale.
 package main
 
 import (

@@ -3,8 +3,7 @@
 //
 //	go run ./internal/opgen          from the root of the repository
 //
-// It may import ir and the rows (dialects/*/def) only, so that it runs while the packages that stand on its output do not compile.
-// A test fails when a file is stale.
+// It imports ir and the rows only (dialects/*/def), so that it runs while the packages that stand on its output do not compile. A test fails when a file is stale.
 package main
 
 import (

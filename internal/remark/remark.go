@@ -1,7 +1,5 @@
 // Package remark holds what a compiler has to say about its choices as values, and prints them: as text for people, as YAML for LLVM's
 // opt-viewer and for frontends that read the remarks of NVIDIA's tileiras, and as JSON.
-//
-// It may import ir, for places.
 package remark
 
 import (

@@ -1,6 +1,4 @@
 // Package tilerun is the command tilerun: it runs cases (runtime/cases) on the interpreter, on the PTX emulator or on a GPU.
-//
-// It may import internal/{driver,cache/remote}, runtime and codegen/target; nothing imports it but its command, internal/gen and tests.
 package tilerun
 
 import (

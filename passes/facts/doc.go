@@ -8,6 +8,4 @@
 //
 // Everything else asks it before it drops a mask, widens an access or narrows an offset, so each answer must hold for
 // every execution that is defined: "not known" is always right, a wrong fact never is.
-//
-// It may import ir and dialects only.
 package facts

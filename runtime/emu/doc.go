@@ -24,6 +24,4 @@
 //     endless loops (endless.go)
 //
 // CTAs that do not communicate may run in parallel, with results and reports as if they did not (parallel.go).
-//
-// It may import runtime/cprintf only: an oracle does not share code with the compiler.
 package emu

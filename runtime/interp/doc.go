@@ -19,5 +19,5 @@
 // one.
 //
 // The interpreter is independent of the rest of the compiler: it calls no fold and shares only ir/float, which has proofs of its
-// own. It may import ir, ir/float, dialects/cudatile and its def, runtime/{exact,cprintf}, and the standard library.
+// own.
 package interp

@@ -15,6 +15,4 @@
 //
 // The format is described by the bytecode pages of the Tile IR specification (docs.nvidia.com/cuda/tile-ir); where they and
 // the official tools disagree, the tools are followed.
-//
-// It may import ir, ir/float and dialects/cudatile.
 package bytecode

@@ -3,8 +3,6 @@
 //
 // Where a row comes from: the operation pages of the Tile IR specification (docs.nvidia.com/cuda/tile-ir), the operation
 // encodings of the bytecode pages, and real bytes. Constraint names stand for the type sets that package cudatile defines.
-//
-// It may import ir only, so that generators can import it.
 package def
 
 import "tileiras/ir"

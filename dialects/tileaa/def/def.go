@@ -1,6 +1,4 @@
 // Package def is the rows of the TileAA dialect: data only, so that generators can import it.
-//
-// It may import ir only.
 package def
 
 import (

@@ -19,6 +19,23 @@ const (
 	SeverityNote    Severity = "note"    // belongs to another diagnostic
 )
 
+// Kind of what went wrong.
+type Kind string
+
+const (
+	KindOption      = Kind(driver.KindOption)      // a value of Options does not exist, or does not fit the others or the input
+	KindBytecode    = Kind(driver.KindBytecode)    // the input is no bytecode
+	KindText        = Kind(driver.KindText)        // the input is no text
+	KindVerify      = Kind(driver.KindVerify)      // the input breaks a rule of the dialect
+	KindTarget      = Kind(driver.KindTarget)      // the program is right, but not for this GPU
+	KindUnsupported = Kind(driver.KindUnsupported) // this compiler cannot do it yet
+	KindTool        = Kind(driver.KindTool)        // ptxas is not there, too old, or does not work
+	KindCanceled    = Kind(driver.KindCanceled)    // the context ended
+	KindDeadline    = Kind(driver.KindDeadline)    // the context's deadline, or Options.TimeLimit
+	KindMemory      = Kind(driver.KindMemory)      // Options.MemoryLimit
+	KindBug         = Kind(driver.KindBug)         // a fault of the compiler
+)
+
 // Place is a place in a source; the zero Place is not known. Of bytecode with debug information it lies in the program that the
 // bytecode was made from, of text in the text.
 type Place struct {
@@ -36,14 +53,11 @@ func (p Place) String() string {
 
 // Diagnostic is one thing that the compiler has to say.
 type Diagnostic struct {
-	Severity Severity // how bad it is
-	// ID says what kind it is, for programs: "option" (a value of Options), "bytecode", "text" and "verify" (the input cannot be read,
-	// or breaks a rule), "target" (right, but not for this GPU), "unsupported" (this compiler cannot do it yet), "tool" (ptxas is not
-	// there, too old, or does not work), "canceled", "deadline", "memory", and "bug" (a fault of the compiler).
-	ID      string
-	Place   Place        // where in the source
-	Message string       // without the place
-	Notes   []Diagnostic // what belongs to it: their severity is note
+	Severity Severity     // how bad it is
+	Kind     Kind         // what went wrong, for programs; "" of notes
+	Place    Place        // where in the source
+	Message  string       // without the place
+	Notes    []Diagnostic // what belongs to it: their severity is note
 }
 
 // String is the diagnostic as a person reads it, "file:line:column: error: message", with its notes on lines of their own.
@@ -93,18 +107,18 @@ func errorOf(err error) *Error {
 	}
 	var f *driver.Failure
 	if !errors.As(err, &f) {
-		return newError(driver.ExitUnsupported, Diagnostic{ID: "unsupported", Message: err.Error()})
+		return newError(driver.ExitUnsupported, Diagnostic{Kind: KindUnsupported, Message: err.Error()})
 	}
 	e := &Error{Code: f.Code, lines: f.Lines, err: f.Err}
-	id := string(f.Kind)
+	kind := Kind(f.Kind)
 	for _, d := range f.Diags {
-		e.Diagnostics = append(e.Diagnostics, diagnosticFrom(d, id))
+		e.Diagnostics = append(e.Diagnostics, diagnosticFrom(d, kind))
 	}
 	if len(e.Diagnostics) > 0 {
 		return e
 	}
 	// Lines without places: the first says what is wrong, the others what could not be done because of it.
-	d := Diagnostic{Severity: SeverityError, ID: id}
+	d := Diagnostic{Severity: SeverityError, Kind: kind}
 	for i, line := range f.Lines {
 		text := strings.TrimPrefix(strings.TrimPrefix(line, "error: "), "note: ")
 		if i == 0 {
@@ -117,8 +131,8 @@ func errorOf(err error) *Error {
 	return e
 }
 
-func diagnosticFrom(d *ir.Diagnostic, id string) Diagnostic {
-	out := Diagnostic{Severity: Severity(d.Severity.String()), ID: id, Place: placeFrom(d.Loc), Message: d.Msg}
+func diagnosticFrom(d *ir.Diagnostic, kind Kind) Diagnostic {
+	out := Diagnostic{Severity: Severity(d.Severity.String()), Kind: kind, Place: placeFrom(d.Loc), Message: d.Msg}
 	for i := range d.Notes {
 		out.Notes = append(out.Notes, diagnosticFrom(&d.Notes[i], ""))
 	}

@@ -79,7 +79,7 @@ func ExampleError() {
 	var e *tileiras.Error
 	if errors.As(err, &e) {
 		for _, d := range e.Diagnostics {
-			fmt.Printf("%s, %s, line %d\n", d.Severity, d.ID, d.Place.Line)
+			fmt.Printf("%s, %s, line %d\n", d.Severity, d.Kind, d.Place.Line)
 		}
 	}
 	// Output: error, text, line 2

@@ -67,7 +67,7 @@ func TestOptionsAreValidated(t *testing.T) {
 			t.Errorf("%+v: result %v, error %v; want %s", c.o, res, err, c.want)
 			continue
 		}
-		if len(e.Diagnostics) != 1 || e.Diagnostics[0].ID != "option" || e.Code != 1 && e.Code != 2 {
+		if len(e.Diagnostics) != 1 || e.Diagnostics[0].Kind != "option" || e.Code != 1 && e.Code != 2 {
 			t.Errorf("%+v: diagnostics %+v, code %d; want one of options", c.o, e.Diagnostics, e.Code)
 		}
 	}
@@ -102,7 +102,7 @@ func TestDiagnosticsAreValues(t *testing.T) {
 	}
 	for _, c := range []struct {
 		src   string
-		id    string
+		kind  tileiras.Kind
 		code  int
 		place tileiras.Place
 		text  string
@@ -121,7 +121,7 @@ func TestDiagnosticsAreValues(t *testing.T) {
 			continue
 		}
 		d := e.Diagnostics[0]
-		if d.ID != c.id || e.Code != c.code || d.Place != c.place || d.Severity != tileiras.SeverityError || !strings.Contains(d.Message, c.text) || len(d.Notes) != c.notes {
+		if d.Kind != c.kind || e.Code != c.code || d.Place != c.place || d.Severity != tileiras.SeverityError || !strings.Contains(d.Message, c.text) || len(d.Notes) != c.notes {
 			t.Errorf("%.40q: %+v, code %d; want %+v", c.src, d, e.Code, c)
 		}
 	}
@@ -135,7 +135,7 @@ func TestDiagnosticsSayWhatKind(t *testing.T) {
 	for _, c := range []struct {
 		src  string
 		o    tileiras.Options
-		id   string
+		kind tileiras.Kind
 		code int
 		line int
 	}{
@@ -149,8 +149,8 @@ func TestDiagnosticsSayWhatKind(t *testing.T) {
 		c.o.Name = "k.tileir"
 		_, err := tileiras.Compile(t.Context(), []byte(c.src), c.o)
 		var e *tileiras.Error
-		if !errors.As(err, &e) || e.Code != c.code || e.Diagnostics[0].ID != c.id || e.Diagnostics[0].Place.Line != c.line {
-			t.Errorf("%s, %+v: %v\n%+v; want %s, code %d, line %d", c.src, c.o, err, e, c.id, c.code, c.line)
+		if !errors.As(err, &e) || e.Code != c.code || e.Diagnostics[0].Kind != c.kind || e.Diagnostics[0].Place.Line != c.line {
+			t.Errorf("%s, %+v: %v\n%+v; want %s, code %d, line %d", c.src, c.o, err, e, c.kind, c.code, c.line)
 		}
 		if errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: that is not what the compiler cannot do", c.src)
@@ -197,8 +197,8 @@ func TestCanceledCompile(t *testing.T) {
 			if res != nil || !errors.Is(err, reason) {
 				t.Fatalf("%s, look %d: result %v, error %v; want none and %v", name, end, res, err, reason)
 			}
-			id := map[error]string{context.Canceled: "canceled", context.DeadlineExceeded: "deadline"}[reason]
-			if e := err.(*tileiras.Error); e.Diagnostics[0].ID != id || e.Code != 5 {
+			kind := map[error]tileiras.Kind{context.Canceled: tileiras.KindCanceled, context.DeadlineExceeded: tileiras.KindDeadline}[reason]
+			if e := err.(*tileiras.Error); e.Diagnostics[0].Kind != kind || e.Code != 5 {
 				t.Fatalf("%s, look %d: %+v", name, end, e)
 			}
 		}
@@ -220,12 +220,12 @@ func TestCanceledWithACause(t *testing.T) {
 	defer stop()
 	for _, c := range []struct {
 		ctx  context.Context
-		id   string
+		kind tileiras.Kind
 		want error
 	}{{canceled, "canceled", context.Canceled}, {late, "deadline", context.DeadlineExceeded}} {
 		_, err := tileiras.Compile(c.ctx, chain(3000), tileiras.Options{GPU: "sm_90"})
 		var e *tileiras.Error
-		if !errors.As(err, &e) || e.Diagnostics[0].ID != c.id || !errors.Is(err, c.want) || !errors.Is(err, cause) {
+		if !errors.As(err, &e) || e.Diagnostics[0].Kind != c.kind || !errors.Is(err, c.want) || !errors.Is(err, cause) {
 			t.Errorf("%v, want %v because %v", err, c.want, cause)
 		}
 	}
@@ -239,7 +239,7 @@ func TestMemoryLimit(t *testing.T) {
 	for _, level := range []tileiras.Level{tileiras.CudaTile, tileiras.TileAA, tileiras.PTX} {
 		_, err := tileiras.Compile(t.Context(), chain(50_000), tileiras.Options{GPU: "sm_80", Emit: level, MemoryLimit: limit})
 		var e *tileiras.Error
-		if !errors.Is(err, tileiras.ErrMemory) || !errors.As(err, &e) || e.Diagnostics[0].ID != "memory" || !strings.Contains(err.Error(), "32 MB") {
+		if !errors.Is(err, tileiras.ErrMemory) || !errors.As(err, &e) || e.Diagnostics[0].Kind != "memory" || !strings.Contains(err.Error(), "32 MB") {
 			t.Errorf("50,000 operations to %s: %v, want %v", level, err, tileiras.ErrMemory)
 		}
 	}

@@ -137,7 +137,7 @@ func (o *Options) driver() (driver.Options, error) {
 }
 
 func optionError(field, value, valid string) *Error {
-	return newError(driver.ExitUsage, Diagnostic{ID: "option", Message: fmt.Sprintf("%s = %s: it is one of %s", driver.InOptions(field), value, valid)})
+	return newError(driver.ExitUsage, Diagnostic{Kind: KindOption, Message: fmt.Sprintf("%s = %s: it is one of %s", driver.InOptions(field), value, valid)})
 }
 
 func init() {

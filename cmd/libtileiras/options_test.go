@@ -96,7 +96,10 @@ func TestTheEmulatorRunsTheCodeThatIsAskedFor(t *testing.T) {
 func TestAFailedLoadSaysWhere(t *testing.T) {
 	const viewed = "cuda_tile.module @m {\n  entry @k(%v: tensor_view<8xf32, strides=[1]>) { return }\n}"
 	for _, engine := range []string{"interp", "emu"} {
-		for name, c := range map[string]struct{ option, value, id string }{
+		for name, c := range map[string]struct {
+			option, value string
+			kind          tileiras.Kind
+		}{
 			"a rule":   {"lineinfo", "0", "verify"},
 			"time":     {"time_limit", "1e-9", "deadline"},
 			"memory":   {"memory_limit", "1", "memory"},
@@ -110,11 +113,11 @@ func TestAFailedLoadSaysWhere(t *testing.T) {
 				t.Fatal(name)
 			}
 			p := load(t.Context(), []byte(viewed), &o)
-			if p.prog != nil || p.code == 0 || p.message == "" || len(p.diags) == 0 || p.diags[0].ID != c.id {
+			if p.prog != nil || p.code == 0 || p.message == "" || len(p.diags) == 0 || p.diags[0].Kind != c.kind {
 				t.Errorf("%s, %s: code %d, %v", engine, name, p.code, p.diags)
 				continue
 			}
-			if place := p.diags[0].Place; c.id == "verify" && (place.File != "k.tileir" || place.Line != 2) {
+			if place := p.diags[0].Place; c.kind == "verify" && (place.File != "k.tileir" || place.Line != 2) {
 				t.Errorf("%s, %s: the place is %v", engine, name, place)
 			}
 		}
@@ -125,7 +128,7 @@ func TestAFailedLoadSaysWhere(t *testing.T) {
 func TestAPanicDoesNotEndTheHost(t *testing.T) {
 	var r result
 	r.guard(func() error { panic("planted") })
-	if r.code != driver.ExitBug || r.message != "BUG: planted" || len(r.diags) != 1 || r.diags[0].ID != "bug" {
+	if r.code != driver.ExitBug || r.message != "BUG: planted" || len(r.diags) != 1 || r.diags[0].Kind != "bug" {
 		t.Errorf("code %d, %q, %v", r.code, r.message, r.diags)
 	}
 }

@@ -187,7 +187,7 @@ func compile(ctx context.Context, source []byte, opts *options) *result {
 func (r *result) guard(do func() error) {
 	defer func() {
 		if x := recover(); x != nil {
-			d := tileiras.Diagnostic{Severity: tileiras.SeverityError, ID: "bug", Message: fmt.Sprintf("BUG: %v", x)}
+			d := tileiras.Diagnostic{Severity: tileiras.SeverityError, Kind: tileiras.KindBug, Message: fmt.Sprintf("BUG: %v", x)}
 			r.code, r.message, r.diags = driver.ExitBug, d.Message, []tileiras.Diagnostic{d}
 		}
 	}()
@@ -212,7 +212,7 @@ func failed(err error) *result {
 
 // misuse is the result of a call that makes no sense.
 func misuse(text string) *result {
-	d := tileiras.Diagnostic{Severity: tileiras.SeverityError, ID: "option", Message: text}
+	d := tileiras.Diagnostic{Severity: tileiras.SeverityError, Kind: tileiras.KindOption, Message: text}
 	return &result{code: 1, message: d.String(), diags: []tileiras.Diagnostic{d}}
 }
 
@@ -249,7 +249,7 @@ func (r *result) explain() []byte {
 func diagnosticsJSON(list []tileiras.Diagnostic) []byte {
 	type object struct {
 		Severity tileiras.Severity `json:"severity"`
-		ID       string            `json:"id"`
+		Kind     tileiras.Kind     `json:"kind"`
 		Message  string            `json:"message"`
 		File     string            `json:"file"`
 		Line     int               `json:"line"`
@@ -260,7 +260,7 @@ func diagnosticsJSON(list []tileiras.Diagnostic) []byte {
 	convert = func(list []tileiras.Diagnostic) []object {
 		out := make([]object, len(list))
 		for i, d := range list {
-			out[i] = object{d.Severity, d.ID, d.Message, d.Place.File, d.Place.Line, d.Place.Column, convert(d.Notes)}
+			out[i] = object{d.Severity, d.Kind, d.Message, d.Place.File, d.Place.Line, d.Place.Column, convert(d.Notes)}
 		}
 		return out
 	}

@@ -10,6 +10,7 @@ import (
 
 	llvm "github.com/llir/llvm/ir"
 
+	"tileiras/codegen/options"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/ir/budget"
@@ -30,8 +31,8 @@ var TileOptCommand = sync.OnceValue(func() *Command {
 			GPUFlag("GPU to compile for; without it " + DefaultGPU),
 			{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
 			OptFlag(""),
-			{Name: "abi", Kind: EnumFlag, Default: "cuda", Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
-			{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the PTX and its comments"},
+			abiFlag(string(options.CUDA), ""),
+			lineInfoFlag,
 		}, CodeFlags(), tileTextFlags(), showFlags, CommonFlags),
 	}
 })

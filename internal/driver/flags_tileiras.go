@@ -45,6 +45,13 @@ func OptFlag(more string) Flag {
 		Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same" + more}
 }
 
+// abiFlag is the row of the launch convention.
+func abiFlag(standard, more string) Flag {
+	return Flag{Name: "abi", Kind: EnumFlag, Default: standard, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention" + more, Values: valuesOf(options.ABIs)}
+}
+
+var lineInfoFlag = Flag{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output; comments of PTX have them, too"}
+
 // CodeFlags are wishes that passes look at; tileiras, tile-opt and tilerun have them all.
 func CodeFlags() []Flag {
 	return []Flag{
@@ -66,8 +73,8 @@ func compileFlags() []Flag {
 		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
 		{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one or where it says nothing", Values: emits},
 		OptFlag(" but for ptxas, which gets the number"),
-		{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: valuesOf(options.ABIs)},
-		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output; comments of PTX have them, too"},
+		abiFlag("", "; cuda is the default of PTX, tile that of a cubin"),
+		lineInfoFlag,
 	}, CodeFlags(), []Flag{
 		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
 		{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},

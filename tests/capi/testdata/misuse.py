@@ -47,7 +47,7 @@ for source, options, code, kind in (
         compiler.compile(source, **options)
         check(options, False)
     except CompileError as e:
-        check((options, e.code, e.diagnostics), e.code == code and e.diagnostics[0]["id"] == kind)
+        check((options, e.code, e.diagnostics), e.code == code and e.diagnostics[0]["kind"] == kind)
 
 ptx, metadata = compiler.compile(b"entry @k(%n: tile<i32>) { return }", gpu="sm_80")
 check("an empty kernel", b".entry k(" in ptx and metadata["kernels"][0]["params"][0] == {"name": "n", "type": "i32", "ptx": ".u32", "size": 4})

@@ -18,16 +18,14 @@ import (
 // Case is one launch: case.json with its files, or the bench.json of a
 // benchmark, whose buffers have descriptions instead of files.
 type Case struct {
-	Name, About string
-	Dir         string // where the files lie
-	Kernel      string // entry symbol
-	Version     string // bytecode version
-	Bytecode    []byte
-	File        string // that Bytecode comes from
-	PTX         *PTX   // a launch of PTX text, without bytecode
-	Core        bool
-	Tags        []string
-	Entries     []string // all entry symbols, when there are several
+	Name     string
+	Dir      string // where the files lie
+	Kernel   string // entry symbol
+	Version  string // bytecode version
+	Bytecode []byte
+	File     string // that Bytecode comes from
+	PTX      *PTX   // a launch of PTX text, without bytecode
+	Core     bool
 
 	Grid     [3]int    // tile blocks; zero while GridRule is unresolved
 	GridRule *GridRule // nil unless the grid depends on the device
@@ -40,13 +38,11 @@ type Case struct {
 	DecodeOnly     bool     // read, verify and print, do not run
 	StdoutContains []string // what printing must produce
 
-	NvidiaTileiras map[string]bool   // target -> NVIDIA's compiler accepts it
-	NvidiaMessages map[string]string // target -> why not
-	MinSM          int               // lowest target that NVIDIA's accepts; 0: none
+	NvidiaTileiras map[string]bool // target -> NVIDIA's compiler accepts it
+	MinSM          int             // lowest target that NVIDIA's accepts; 0: none
 
-	Op           string   // benchmarks: what one launch computes
-	TunedFor     []string // benchmarks: the targets that the tile size suits
-	Flops, Bytes int64    // benchmarks: work and traffic of one launch
+	Op           string // benchmarks: what one launch computes
+	Flops, Bytes int64  // benchmarks: work and traffic of one launch
 }
 
 // GridRule sizes a persistent launch: one block per multiprocessor times

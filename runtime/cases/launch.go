@@ -29,7 +29,7 @@ type launchJSON struct {
 	Params  []map[string]any    `json:"params"`
 	Buffers ordered[bufferJSON] `json:"buffers"`
 	Expect  ordered[expectJSON] `json:"expect"`
-	Source  string              `json:"source"`
+	Source  forPeople           `json:"source"`
 	SM      int                 `json:"sm"`
 }
 
@@ -74,7 +74,7 @@ func parseLaunch(text []byte, dir string) (*Case, error) {
 	if len(j.Grid) != 3 || slices.Min(j.Grid) < 1 {
 		return nil, fmt.Errorf(`"grid" must be three numbers from 1: the blocks in x, y and z`)
 	}
-	c := &Case{Dir: dir, Kernel: j.Entry, About: j.Source, Grid: [3]int(j.Grid), MinSM: j.SM,
+	c := &Case{Dir: dir, Kernel: j.Entry, Grid: [3]int(j.Grid), MinSM: j.SM,
 		PTX: &PTX{Block: j.Block, Cluster: j.Cluster, Shared: j.Shared}}
 	if j.Shared < 0 || j.Scratch < 0 {
 		return nil, fmt.Errorf("a size is negative")

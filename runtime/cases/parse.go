@@ -9,16 +9,16 @@ import (
 )
 
 // The JSON form of a case. Unknown fields are errors, so that a new field is
-// never ignored in silence.
+// never ignored in silence. Fields of type forPeople are no part of a Case.
 type caseJSON struct {
 	Name            string              `json:"name"`
-	About           string              `json:"about"`
+	About           forPeople           `json:"about"`
 	Core            bool                `json:"core"`
-	Tags            []string            `json:"tags"`
+	Tags            forPeople           `json:"tags"`
 	Bytecode        string              `json:"bytecode"`
 	BytecodeVersion string              `json:"bytecode_version"`
 	Kernel          string              `json:"kernel"`
-	Entries         []string            `json:"entries"`
+	Entries         forPeople           `json:"entries"`
 	Grid            json.RawMessage     `json:"grid"`
 	GridRule        *gridRuleJSON       `json:"grid_rule"`
 	Buffers         ordered[bufferJSON] `json:"buffers"`
@@ -29,15 +29,18 @@ type caseJSON struct {
 	DecodeOnly      bool                `json:"decode_only"`
 	StdoutContains  []string            `json:"stdout_contains"`
 	NvidiaTileiras  map[string]bool     `json:"nvidia_tileiras"`
-	NvidiaMessages  map[string]string   `json:"nvidia_messages"`
+	NvidiaMessages  forPeople           `json:"nvidia_messages"`
 	MinSM           int                 `json:"min_sm"`
 	Op              string              `json:"op"`
-	TunedFor        []string            `json:"tuned_for"`
+	TunedFor        forPeople           `json:"tuned_for"`
 	Flops           int64               `json:"flops"`
 	Bytes           int64               `json:"bytes"`
-	Causal          bool                `json:"causal"`
-	TransposedB     bool                `json:"transposed_b"`
+	Causal          forPeople           `json:"causal"`
+	TransposedB     forPeople           `json:"transposed_b"`
 }
+
+// forPeople is a field that programs do not look at.
+type forPeople = json.RawMessage
 
 type gridRuleJSON struct {
 	Blocks string `json:"blocks"`
@@ -140,11 +143,11 @@ func parse(text []byte, dir string) (*Case, error) {
 		return nil, fmt.Errorf(`the case has no "kernel": the name of an entry`)
 	}
 	c := &Case{
-		Name: j.Name, About: j.About, Dir: dir, Kernel: j.Kernel, Version: j.BytecodeVersion,
-		Core: j.Core, Tags: j.Tags, Entries: j.Entries,
+		Name: j.Name, Dir: dir, Kernel: j.Kernel, Version: j.BytecodeVersion,
+		Core:        j.Core,
 		ExpectError: j.ExpectError, ExpectAssert: j.ExpectAssert, DecodeOnly: j.DecodeOnly, StdoutContains: j.StdoutContains,
-		NvidiaTileiras: j.NvidiaTileiras, NvidiaMessages: j.NvidiaMessages, MinSM: j.MinSM,
-		Op: j.Op, TunedFor: j.TunedFor, Flops: j.Flops, Bytes: j.Bytes,
+		NvidiaTileiras: j.NvidiaTileiras, MinSM: j.MinSM,
+		Op: j.Op, Flops: j.Flops, Bytes: j.Bytes,
 	}
 	c.File = filepath.Join(dir, j.Bytecode)
 	var err error

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -269,8 +268,8 @@ func (c *coalescer) rewrite() {
 	}
 }
 
-// sequentialize appends a parallel copy as a sequence of moves. A move is ready
-// when no pending one reads its destination; a cycle is broken with a temporary.
+// sequentialize appends a parallel copy as a sequence of moves. A move is ready when no pending one reads its destination, which may be
+// so once another one is done; a cycle is broken with a temporary.
 func (f *function) sequentialize(n *natives, insts []inst, moves []move, meta int32) []inst {
 	emit := func(dst reg, src operand) {
 		f.budget.Step()
@@ -278,110 +277,50 @@ func (f *function) sequentialize(n *natives, insts []inst, moves []move, meta in
 		ops[0], ops[1] = ofReg(dst), src
 		insts = append(insts, inst{row: n.get(opMov, moveType(f.regs[dst].typ)), ops: ops, meta: meta})
 	}
-	c := parallelCopy{pending: make([]pendingMove, 0, len(moves))}
-	constants := true
+	var pending []move
+	readers := make(map[reg]int, len(moves)) // pending moves that read a register
+	writer := make(map[reg]int, len(moves))  // the one that writes it
 	for _, m := range moves {
-		if m.src.kind != kindReg || m.src.reg != m.dst {
-			c.pending = append(c.pending, pendingMove{move: m})
-			constants = constants && m.src.kind != kindReg
-		}
-	}
-	if constants { // no move reads what another one writes
-		for _, m := range c.pending {
-			emit(m.dst, m.src)
-		}
-		return insts
-	}
-	c.count()
-	temps := map[reg]reg{} // of what the first move of a cycle overwrites
-	for first := 0; ; {
-		for _, i := range c.order() {
-			m := &c.pending[i]
-			if temp, ok := temps[m.src.reg]; ok && m.src.kind == kindReg {
-				m.src.reg = temp
-			}
-			emit(m.dst, m.src)
-		}
-		for first < len(c.pending) && c.pending[first].done {
-			first++
-		}
-		if first == len(c.pending) {
-			return insts
-		}
-		// Only cycles are left.
-		saved := c.pending[first].dst
-		temp := f.newReg(f.regs[saved].typ)
-		emit(temp, ofReg(saved))
-		temps[saved] = temp
-		c.release(first)
-	}
-}
-
-// A parallelCopy finds the order of its moves: in rounds, each of which takes,
-// from the first to the last, the moves that are ready when it comes to them.
-type parallelCopy struct {
-	pending []pendingMove
-	readers map[reg]int // pending moves that read a register
-	writer  map[reg]int // the move that writes it
-	ready   []int
-	round   int // the first that has taken nothing yet
-}
-
-type pendingMove struct {
-	move
-	round int // the first that can take it, as far as is known
-	done  bool
-}
-
-// count counts the readers and finds the moves that are ready.
-func (c *parallelCopy) count() {
-	c.readers, c.writer = make(map[reg]int, len(c.pending)), make(map[reg]int, len(c.pending))
-	for i, m := range c.pending {
-		c.writer[m.dst] = i
-		if m.src.kind == kindReg {
-			c.readers[m.src.reg]++
-		}
-	}
-	for i, m := range c.pending {
-		if c.readers[m.dst] == 0 {
-			c.ready = append(c.ready, i)
-		}
-	}
-}
-
-// release makes a move ready although another one reads its destination, which has been saved.
-func (c *parallelCopy) release(i int) {
-	c.readers[c.pending[i].dst] = 0
-	c.pending[i].round = c.round
-	c.ready = append(c.ready[:0], i)
-}
-
-// order takes the moves that are ready, and those that become so.
-func (c *parallelCopy) order() []int {
-	for k := 0; k < len(c.ready); k++ {
-		i := c.ready[k]
-		m := &c.pending[i]
-		m.done = true
-		c.round = max(c.round, m.round+1)
 		if m.src.kind != kindReg {
-			continue
-		}
-		c.readers[m.src.reg]--
-		w, ok := c.writer[m.src.reg]
-		if !ok || c.pending[w].done { // done: a temporary is read instead
-			continue
-		}
-		next := m.round
-		if w < i {
-			next++
-		}
-		c.pending[w].round = max(c.pending[w].round, next)
-		if c.readers[m.src.reg] == 0 {
-			c.ready = append(c.ready, w)
+			pending = append(pending, m)
+		} else if m.src.reg != m.dst {
+			pending = append(pending, m)
+			readers[m.src.reg]++
 		}
 	}
-	slices.SortFunc(c.ready, func(i, j int) int {
-		return cmp.Or(cmp.Compare(c.pending[i].round, c.pending[j].round), cmp.Compare(i, j))
-	})
-	return c.ready
+	for i, m := range pending {
+		writer[m.dst] = i
+	}
+	done := make([]bool, len(pending))
+	take := func(i int) { // a move that is ready, and those that it makes ready
+		for !done[i] && readers[pending[i].dst] == 0 {
+			m := pending[i]
+			emit(m.dst, m.src)
+			done[i] = true
+			if m.src.kind != kindReg {
+				return
+			}
+			readers[m.src.reg]--
+			if i = writer[m.src.reg]; pending[i].dst != m.src.reg {
+				return // no move writes what it reads
+			}
+		}
+	}
+	for i := range pending {
+		take(i)
+	}
+	for i, m := range pending { // what is left are cycles: the last move of one reads a temporary
+		if done[i] {
+			continue
+		}
+		last := i
+		for pending[last].src.reg != m.dst {
+			last = writer[pending[last].src.reg]
+		}
+		pending[last].src.reg = f.newReg(f.regs[m.dst].typ)
+		emit(pending[last].src.reg, ofReg(m.dst))
+		readers[m.dst] = 0
+		take(i)
+	}
+	return insts
 }

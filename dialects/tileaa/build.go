@@ -23,3 +23,11 @@ func CombineAlong(b *ir.Builder, op *ir.Op, values []*ir.Value, types []ir.Type,
 	op.Region(0).CloneInto(c.Region(0), ir.Mapping{})
 	return slices.Clone(b.Insert(c).Results())
 }
+
+// ElseOf is the block that an if runs when its condition is false; one that has none gets an empty one. The builder may stand elsewhere afterwards.
+func ElseOf(b *ir.Builder, f If) *ir.Block {
+	if f.Else() == nil {
+		NewYield(b.AtEnd(f.Op.Region(1).AddBlock()), nil)
+	}
+	return f.Else()
+}

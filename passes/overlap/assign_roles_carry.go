@@ -74,12 +74,8 @@ func (c *stateThreading) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 		loop.SetInits(append(loop.Inits(), state...))
 	} else {
 		f := ir.Cast[tileaa.If](op)
-		if f.Else() == nil {
-			b.AtEnd(op.Region(1).AddBlock())
-			tileaa.NewYield(b, nil)
-		}
 		c.block(f.Then(), state)
-		c.block(f.Else(), state)
+		c.block(tileaa.ElseOf(b, f), state)
 	}
 	return op.AddResults(ir.TypesOf(state))
 }

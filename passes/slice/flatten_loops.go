@@ -39,6 +39,7 @@ func flattenLoops(s *pass.State, entry *ir.Op) {
 		}
 	})
 	var known *facts.Facts
+	flattened := false
 	for _, loop := range loops {
 		for {
 			n, ok := nestOf(loop)
@@ -49,7 +50,11 @@ func flattenLoops(s *pass.State, entry *ir.Op) {
 				break
 			}
 			loop, known = n.flatten(ir.NewBuilder(s.Ctx)), nil
+			flattened = true
 		}
+	}
+	if flattened {
+		s.EraseDead(entry) // the counters of the loops that there were
 	}
 }
 
@@ -139,11 +144,7 @@ func (n *nest) flatten(b *ir.Builder) *ir.Op {
 			}
 		}
 	}
-	bounds := append(n.inner.Op.Operands()[:3], n.outer.Upper())
 	n.outer.Op.Erase()
-	for _, v := range bounds {
-		eraseDead(v.DefiningOp())
-	}
 	return loop.Op
 }
 
@@ -151,7 +152,6 @@ func (n *nest) flatten(b *ir.Builder) *ir.Op {
 func (n *nest) number(b *ir.Builder, j *ir.Value) {
 	for _, sum := range n.linearCounters() {
 		sum.op.Result(0).ReplaceAllUsesWith(sum.of(b, j, n.trips))
-		eraseDead(sum.op)
 	}
 	k, s := counter(n.outer), counter(n.inner)
 	trips := tileaa.Const(b, tileaa.AsTile(j), n.trips)
@@ -160,19 +160,6 @@ func (n *nest) number(b *ir.Builder, j *ir.Value) {
 	}
 	if s.HasUses() {
 		s.ReplaceAllUsesWith(tileaa.NewRemi(b, j, trips, def.Unsigned).Result())
-	}
-	eraseDead(trips.DefiningOp())
-}
-
-// eraseDead erases an operation without users, and what only it used.
-func eraseDead(op *ir.Op) {
-	if op == nil || !ir.IsDead(op) {
-		return
-	}
-	operands := op.Operands()
-	op.Erase()
-	for _, v := range operands {
-		eraseDead(v.DefiningOp())
 	}
 }
 

@@ -484,10 +484,7 @@ func (c *slicer) throughEnd(v *ir.Value) *ir.Value {
 		return op.Result(op.NumResults() - 1)
 	}
 	f := ir.Cast[tileaa.If](op)
-	if f.Else() == nil {
-		tileaa.NewYield(c.b.AtEnd(op.Region(1).AddBlock()), nil)
-	}
-	for _, b := range []*ir.Block{f.Then(), f.Else()} {
+	for _, b := range []*ir.Block{f.Then(), tileaa.ElseOf(c.b, f)} {
 		end, token := b.Terminator(), v
 		if b != v.ParentBlock() {
 			token = joinTokens(c.b.Before(end), nil)

@@ -2,7 +2,6 @@ package overlap
 
 import (
 	"maps"
-	"math"
 
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
@@ -57,31 +56,36 @@ func PipelineLoops(s *pass.State) error {
 		if alone && plan.MaxReg == 0 { // unasked, ptxas leaves room for more blocks, which there are not
 			plan.MaxReg = cost.RegisterLimit(s.Target, plan.Threads(), 1)
 		}
-		if limit := registerBound(s, &plan, list); limit > 0 && plan.MaxReg != plan.Registers(limit) {
+		if limit, blocks := registerBound(s, &plan, list); limit > 0 && plan.MaxReg != plan.Registers(limit) {
 			plan.MaxReg = limit
-			s.Remark(entry.Loc(), "at most %d registers a thread, for %d blocks of a multiprocessor", limit, boundedBlocks)
+			s.Remark(entry.Loc(), "at most %d registers a thread, for %d blocks of a multiprocessor", limit, blocks)
 		}
 		ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
 	}
 	return nil
 }
 
-// boundedBlocks is the number of resident blocks for whose sake a register limit is worth its spills: a third block hides what two do not,
-// a fourth hides little more.
-const boundedBlocks = 3
+// registerShares are the shares of a register limit, in sixths, from which a resident block is in danger of being lost without the limit, by the
+// number of blocks that it allows: ptxas takes a fifth more registers than estimated, and half as many again in gradients of attention. A
+// second block hides most of what threads wait for; a third hides what two do not; a fourth hides little more, and is not worth spills.
+var registerShares = map[int]int{2: 4, 3: 5}
 
-// registerBound is the register limit that keeps the third resident block which the loops' choices count on; 0 if they do not, or the block
-// is not in danger. Without a limit ptxas takes a fifth more registers than estimated, and half as many again in gradients of attention.
-func registerBound(s *pass.State, plan *tileaa.PlanAttr, list []choice) int {
-	blocks, registers := math.MaxInt, 0
+// registerBound is the register limit that keeps the second or third resident block which the loops' choices count on; 0 if they do not, or
+// the block is not in danger.
+func registerBound(s *pass.State, plan *tileaa.PlanAttr, list []choice) (limit, blocks int) {
+	most := 0
+	blocks = 3
 	for _, c := range list {
-		blocks, registers = min(blocks, c.blocks), max(registers, c.registers)
+		most, blocks = max(most, c.registers), min(blocks, c.blocks)
 	}
-	limit := cost.RegisterLimit(s.Target, plan.Threads(), boundedBlocks)
-	if blocks < boundedBlocks || 6*registers <= 5*limit {
-		return 0
+	if blocks < 2 {
+		return 0, blocks
 	}
-	return limit
+	limit = cost.RegisterLimit(s.Target, plan.Threads(), blocks)
+	if limit >= s.Target.RegistersPerThread || 6*most <= registerShares[blocks]*limit {
+		return 0, blocks
+	}
+	return limit, blocks
 }
 
 // countedLoops are the loops of an entry that count, those in others first.

@@ -265,12 +265,27 @@ func (w *writer) plan() {
 			selected = true
 			w.add(w.entry, remark.Plan, remark.Passed, "RemarkPlanSelected", "Plan: "+planText(taken), args...)
 		default:
-			w.add(w.entry, remark.Plan, remark.Analysis, "RemarkPlanAlternative", "Plan not taken: "+planText(p.Attr), append(args, arg("Reason", "the estimate ranks it lower"))...)
+			reason := "the estimate ranks it lower"
+			if cuts(p.Attr) > cuts(taken) { // then costs do not compare
+				reason = "it cuts what the plan taken leaves whole"
+			}
+			w.add(w.entry, remark.Plan, remark.Analysis, "RemarkPlanAlternative", "Plan not taken: "+planText(p.Attr), append(args, arg("Reason", reason))...)
 		}
 	}
 	if !selected { // it was there already, in a text
 		w.add(w.entry, remark.Plan, remark.Passed, "RemarkPlanSelected", "Plan: "+planText(taken), planArgs(taken)...)
 	}
+}
+
+// cuts is how much a plan cuts: nothing but what sums in tensor memory need, products along K, or big tiles too.
+func cuts(p *tileaa.PlanAttr) int {
+	switch {
+	case p.Sliced && !p.SumsInTensor:
+		return 2
+	case p.OperandBytes > 0 && !p.Sliced:
+		return 1
+	}
+	return 0
 }
 
 func planText(p *tileaa.PlanAttr) string {

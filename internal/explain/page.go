@@ -124,7 +124,7 @@ func planPart(b *bytes.Buffer, list []*remark.Remark) {
 			text += ", cost " + cost
 		}
 		fmt.Fprintf(b, "  %-10s %s\n", word, text)
-		if r.ID == "RemarkPlanRejected" {
+		if r.ID != "RemarkPlanSelected" {
 			fmt.Fprintf(b, "             because %s\n", r.Arg("Reason"))
 		}
 	}

@@ -22,7 +22,7 @@ var hintRules = map[string]struct {
 	ops   []ir.Code
 	check func(k string, a ir.Attribute) string
 }{
-	"num_cta_in_cga":           {entries, powerHint(16)},
+	"num_cta_in_cga":           {entries, blocksHint},
 	"num_worker_warps_per_cta": {entries, powerHint(32)},
 	"occupancy":                {entries, rangeHint(32)},
 	"latency":                  {[]ir.Code{OpLoadPtrTko, OpStorePtrTko, OpLoadViewTko, OpStoreViewTko}, rangeHint(10)},
@@ -52,19 +52,27 @@ func rangeHint(most int64) func(string, ir.Attribute) string {
 	}
 }
 
-// powerHint is a power of two; of thread blocks in a cluster 1 where there are no clusters.
+// blocksHint is the thread blocks of a cluster: 1 where there are no clusters.
+func blocksHint(k string, a ir.Attribute) string {
+	if why := powerHint(16)(k, a); why != "" {
+		return why
+	}
+	if gpu, named := target.ByName(k); named && gpu.ClusterMax == 1 && a.(ir.IntegerAttr).SInt() != 1 {
+		return "expected 1 for "
+	}
+	return ""
+}
+
+// powerHint is a power of two.
 func powerHint(most int64) func(string, ir.Attribute) string {
 	return func(k string, a ir.Attribute) string {
 		n, ok := a.(ir.IntegerAttr)
 		v := n.SInt()
-		gpu, named := target.ByName(k)
 		switch {
 		case !ok:
 			return "integer value expected for "
 		case v < 1 || v > most || v&(v-1) != 0:
 			return fmt.Sprintf("expected power-of-two ≤ %d for ", most)
-		case most == 16 && v != 1 && named && gpu.ClusterMax == 1:
-			return "expected 1 for "
 		}
 		return ""
 	}

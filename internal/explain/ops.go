@@ -59,17 +59,7 @@ func generation(m *atom.MMA) string {
 
 // otherAtoms says why no matrix instruction serves.
 func otherAtoms(w *writer, d tileaa.Dot, m *atom.MMA) []string {
-	l, _, _ := tileaa.ShapeAndElem(d.Lhs().Type())
-	r, _, _ := tileaa.ShapeAndElem(d.Rhs().Type())
-	n := len(l)
-	if n < 2 || len(r) != n {
-		return nil
-	}
-	e := atom.Extent{M: int(l[n-2]), K: int(l[n-1]), N: int(r[n-1])}
-	if n == 3 {
-		e.Batch = int(l[0])
-	}
-	reasons := atom.WhyNot(w.Target, atom.Types{A: m.A, B: m.B, C: m.C}, e)
+	reasons := atom.WhyNot(w.Target, atom.Types{A: m.A, B: m.B, C: m.C}, tileaa.ExtentOf(d))
 	if len(reasons) == 0 {
 		reasons = []string{fmt.Sprintf("%s has no matrix instruction for %s by %s to %s that is as exact", w.Target.Name, m.A, m.B, m.C)}
 	}

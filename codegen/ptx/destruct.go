@@ -10,7 +10,7 @@ import (
 
 // destruct translates out of SSA form. Critical edges are split, phis become
 // parallel copies at the end of the predecessors, tied arguments become copies
-// before their instruction. Then copies are coalesced: their two registers
+// before their instruction. Blocks in which more than enough registers are live are scheduled (schedule.go). Then copies are coalesced: their two registers
 // become one where the live ranges do not interfere. The parallel copies that
 // remain are written as sequences of moves.
 //
@@ -18,9 +18,10 @@ import (
 //	loop:                           mov i, 0
 //	  i = phi [0, entry], [j, loop] loop:
 //	  j = add i, 1                    add i, i, 1
-func (f *function) destruct() error {
+func (f *function) destruct(enough int) error {
 	f.splitEdges()
 	f.lowerPhis()
+	f.schedule(enough)
 	c := &coalescer{f: f, parent: make([]reg, len(f.regs))}
 	c.segs, c.rangeOf = newLiveness(f, f.coalescible()).ranges()
 	for r := range c.parent {

@@ -4,6 +4,7 @@
 //	select     LLVM instructions and inline assembly -> rows of codegen/ptxop
 //	simplify   dead code, mad, mul.wide, negated guards
 //	hide       constant factors that ptxas would miscompile
+//	schedule   fewer live registers in blocks that have too many
 //	destruct   out of SSA: register classes, coalescing, parallel copies
 //	print      header comment, directives, declarations, code
 //

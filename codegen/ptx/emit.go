@@ -216,7 +216,7 @@ func (e *emitter) kernel(f *ir.Func, l *launch) error {
 	k := &kernel{function: s.f, src: f, launch: l}
 	s.f.simplify(&s.natives)
 	s.f.hideFactors(&s.natives)
-	if err := s.f.destruct(); err != nil {
+	if err := s.f.destruct(enoughRegisters); err != nil {
 		return err
 	}
 	e.natives = s.natives

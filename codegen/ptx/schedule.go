@@ -1,0 +1,209 @@
+package ptx
+
+import (
+	"tileiras/codegen/ptxop"
+)
+
+// enoughRegisters is how many registers of a thread may be live at once in a block before its instructions are ordered anew: with as many,
+// a multiprocessor has 16 warps.
+const enoughRegisters = 128
+
+// schedule orders instructions for fewer live registers: lowering computes a tile at a time, and ptxas keeps that order by and large. In a block in which more
+// than enoughRegisters are live at once, an instruction that does nothing but compute moves down to the first that needs it, if then a quarter fewer
+// are live: less than that ptxas may well find itself. Accesses, barriers, and what other blocks read stay in order, and so do loops, whose order is that
+// of the passes. (Goodman and Hsu, Code Scheduling and Register Allocation in Large Basic Blocks, 1988, switch between two orders by pressure in the
+// same way.)
+//
+//	before                              after
+//	  mad.wide a0, x, 4, p                mad.wide a0, x, 4, p
+//	  mad.wide a1, y, 4, p                setp.lt  c0, x, n
+//	  setp.lt  c0, x, n                   @c0 st [a0], v0
+//	  setp.lt  c1, y, n                   mad.wide a1, y, 4, p
+//	  @c0 st [a0], v0                     setp.lt  c1, y, n
+//	  @c1 st [a1], v1                     @c1 st [a1], v1
+func (f *function) schedule(enough int) {
+	var s *scheduler
+	looped := f.looped()
+	for at, b := range f.blocks {
+		f.budget.Step()
+		if looped[at] || len(b.insts) <= enough {
+			continue
+		}
+		if s == nil {
+			s = newScheduler(f, enough)
+		}
+		s.block(at)
+	}
+}
+
+// looped marks the blocks from the head of a loop to its back edge: lowering lays out loops in one piece.
+func (f *function) looped() []bool {
+	end := make([]int, len(f.blocks)) // of the loop that begins at a block
+	for at, b := range f.blocks {
+		for _, to := range b.succs {
+			if to <= at {
+				end[to] = at + 1
+			}
+		}
+	}
+	marks, open := make([]bool, len(f.blocks)), 0
+	for at := range f.blocks {
+		open = max(open, end[at])
+		marks[at] = at < open
+	}
+	return marks
+}
+
+// scheduler is the state of schedule for one function.
+type scheduler struct {
+	f      *function
+	enough int
+	out    [][]reg // live out of a block
+	def    []int32 // by register: 1 + the index of its definition in the block at hand, 0 = elsewhere
+	live   []bool  // by register: in peak
+	open   []reg   // those that are live
+}
+
+func newScheduler(f *function, enough int) *scheduler {
+	wanted := make([]bool, len(f.regs))
+	for r := range wanted {
+		wanted[r] = r > 0
+	}
+	return &scheduler{f: f, enough: enough, out: newLiveness(f, wanted).out, def: make([]int32, len(f.regs)), live: make([]bool, len(f.regs))}
+}
+
+// block orders the instructions of a block for which it is worth it.
+func (s *scheduler) block(at int) {
+	b := s.f.blocks[at]
+	before := s.peak(at, b.insts)
+	if before <= s.enough {
+		return
+	}
+	if late := s.late(at); 4*s.peak(at, late) <= 3*before {
+		b.insts = late
+	}
+}
+
+// atEnd calls do for every register that is read after the last instruction of a block.
+func (s *scheduler) atEnd(at int, do func(r reg)) {
+	b := s.f.blocks[at]
+	for _, r := range s.out[at] {
+		do(r)
+	}
+	for i := range b.moves {
+		if b.moves[i].src.kind == kindReg {
+			do(b.moves[i].src.reg)
+		}
+	}
+	if b.cond.kind == kindReg {
+		do(b.cond.reg)
+	}
+}
+
+// registers is the number of 32-bit registers that a virtual register takes. Of predicates there are seven; those of more sit in registers.
+func (s *scheduler) registers(r reg) int { return (regBits(s.f.regs[r].typ) + 31) / 32 }
+
+// peak is the most registers that are live at once, were these the instructions of a block.
+func (s *scheduler) peak(at int, insts []inst) (most int) {
+	now := 0
+	read := func(r reg) {
+		if !s.live[r] {
+			s.live[r] = true
+			s.open = append(s.open, r)
+			now += s.registers(r)
+		}
+	}
+	s.atEnd(at, read)
+	for i := len(insts) - 1; i >= 0; i-- {
+		s.f.budget.Step()
+		in := &insts[i]
+		for k := range in.row.Results {
+			read(in.ops[k].reg)
+		}
+		most = max(most, now)
+		for k := range in.row.Results {
+			s.live[in.ops[k].reg] = false
+			now -= s.registers(in.ops[k].reg)
+		}
+		for _, o := range in.ops[in.row.Results:] {
+			if o.kind == kindReg {
+				read(o.reg)
+			}
+		}
+		most = max(most, now)
+	}
+	for _, r := range s.open {
+		s.live[r] = false
+	}
+	s.open = s.open[:0]
+	return most
+}
+
+// late lists the instructions of a block, each that only computes in front of the first one that needs it.
+func (s *scheduler) late(at int) []inst {
+	b := s.f.blocks[at]
+	stays := make([]bool, len(b.insts))
+	for i := range b.insts {
+		in := &b.insts[i]
+		stays[i] = !s.onlyComputes(in)
+		for k := range in.row.Results {
+			s.def[in.ops[k].reg] = int32(i + 1)
+		}
+	}
+	s.atEnd(at, func(r reg) {
+		if i := s.def[r]; i > 0 {
+			stays[i-1] = true
+		}
+	})
+	list, done := make([]inst, 0, len(b.insts)), make([]bool, len(b.insts))
+	var stack []int32
+	for i := range b.insts {
+		if !stays[i] {
+			continue
+		}
+		for stack = append(stack[:0], int32(i)); len(stack) > 0; {
+			s.f.budget.Step()
+			top := stack[len(stack)-1]
+			if need := s.missing(&b.insts[top], done); need >= 0 {
+				stack = append(stack, need)
+				continue
+			}
+			stack = stack[:len(stack)-1]
+			done[top] = true
+			list = append(list, b.insts[top])
+			list[len(list)-1].meta = b.insts[i].meta
+		}
+	}
+	for i := range b.insts {
+		for k := range b.insts[i].row.Results {
+			s.def[b.insts[i].ops[k].reg] = 0
+		}
+	}
+	return list
+}
+
+// missing is an instruction of the block that computes an operand and is not in the list yet; -1 if there is none.
+func (s *scheduler) missing(in *inst, done []bool) int32 {
+	for _, o := range in.ops[in.row.Results:] {
+		if o.kind == kindReg {
+			if i := s.def[o.reg] - 1; i >= 0 && !done[i] {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// onlyComputes reports whether an instruction may stand anywhere between its operands and its readers. Values of a mandatory class may
+// not: two must not be live together.
+func (s *scheduler) onlyComputes(in *inst) bool {
+	if in.row.Effects != 0 {
+		return false
+	}
+	for k, o := range in.ops {
+		if o.kind == kindReg && s.f.regs[o.reg].class != 0 || in.row.Operands[k].Kind == ptxop.Tied {
+			return false
+		}
+	}
+	return true
+}

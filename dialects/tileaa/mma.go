@@ -118,22 +118,43 @@ func sameAccumulators(d, e Dot) bool {
 }
 
 // SumOf is the accumulation chain of a product: the products that accumulate in place one after another (NextInSum), in order. Where the chain is longer than what may
-// be in flight, each product is a chain of its own.
+// be in flight, each product is a chain of its own. Once some products of a chain are in flight and others are not, as when a value has lost the use
+// that had ended a chain, those in flight and the one that is waited for are the chain.
 func SumOf(d Dot) []Dot {
+	list := chain(d, func(Dot) bool { return true })
+	flying := 0
+	for _, x := range list[:len(list)-1] {
+		if x.InFlight() {
+			flying++
+		}
+	}
+	if len(list) > maxInSum || flying > 0 && flying < len(list)-1 {
+		list = chain(d, Dot.InFlight)
+	}
+	if len(list) > maxInSum {
+		return []Dot{d}
+	}
+	return list
+}
+
+// chain lists the products before and after d that accumulate in place one after another, as long as each but the last goes on: up to maxInSum before d, and
+// no more than one too many in all.
+func chain(d Dot, goesOn func(Dot) bool) []Dot {
 	first := d
 	for range maxInSum {
 		prev, ok := PrevInSum(first)
-		if !ok {
+		if !ok || !goesOn(prev) {
 			break
 		}
 		first = prev
 	}
 	list := []Dot{first}
-	for next, ok := NextInSum(first); ok; next, ok = NextInSum(next) {
-		if len(list) == maxInSum {
-			return []Dot{d}
+	for last := first; len(list) <= maxInSum && goesOn(last); {
+		next, ok := NextInSum(last)
+		if !ok {
+			break
 		}
-		list = append(list, next)
+		list, last = append(list, next), next
 	}
 	return list
 }

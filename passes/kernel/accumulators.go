@@ -246,6 +246,9 @@ func (l *liveness) addPieces(op *ir.Op) (ok bool) {
 // staysIn finds the loop-carried value that a product accumulates to in tensor memory: one that only the loop rescales, or one that nothing
 // else reads in a loop that also has a product with zero as its accumulator.
 func (l *liveness) staysIn(d tileaa.Dot) (carried int, ok bool) {
+	if flow, loop := ir.LoopOf(d.Op.ParentOp()); !loop || flow.Kind != ir.CountedFlow { // others have results of their own
+		return 0, false
+	}
 	if x, ok := tileaa.ScaledSumOf(d); ok {
 		return x.Carried, true
 	}

@@ -9,9 +9,8 @@ import (
 const enoughRegisters = 128
 
 // schedule orders instructions for fewer live registers: lowering computes a tile at a time, and ptxas keeps that order by and large. In a block in which more
-// than enoughRegisters are live at once, an instruction that does nothing but compute moves down to the first that needs it, if then a quarter fewer
-// are live: less than that ptxas may well find itself. Accesses, barriers, and what other blocks read stay in order, and so do loops, whose order is that
-// of the passes. (Goodman and Hsu, Code Scheduling and Register Allocation in Large Basic Blocks, 1988, switch between two orders by pressure in the
+// than enoughRegisters are live at once, what only addresses and guards need is computed in front of the first access that needs it, if then a quarter fewer
+// are live: less than that ptxas may well find itself. All else stays in order, and so do loops, whose order is that of the passes. (Goodman and Hsu, Code Scheduling and Register Allocation in Large Basic Blocks, 1988, switch between two orders by pressure in the
 // same way.)
 //
 //	before                              after
@@ -132,29 +131,27 @@ func (s *scheduler) peak(at int, insts []inst) (most int) {
 		}
 		most = max(most, now)
 	}
+	s.clear()
+	return most
+}
+
+// clear takes all marks off registers.
+func (s *scheduler) clear() {
 	for _, r := range s.open {
 		s.live[r] = false
 	}
 	s.open = s.open[:0]
-	return most
 }
 
-// late lists the instructions of a block, each that only computes in front of the first one that needs it.
+// late lists the instructions of a block, those that only addresses and guards need in front of the first access that needs them.
 func (s *scheduler) late(at int) []inst {
 	b := s.f.blocks[at]
-	stays := make([]bool, len(b.insts))
+	stays := s.staying(at)
 	for i := range b.insts {
-		in := &b.insts[i]
-		stays[i] = !s.onlyComputes(in)
-		for k := range in.row.Results {
-			s.def[in.ops[k].reg] = int32(i + 1)
+		for k := range b.insts[i].row.Results {
+			s.def[b.insts[i].ops[k].reg] = int32(i + 1)
 		}
 	}
-	s.atEnd(at, func(r reg) {
-		if i := s.def[r]; i > 0 {
-			stays[i-1] = true
-		}
-	})
 	list, done := make([]inst, 0, len(b.insts)), make([]bool, len(b.insts))
 	var stack []int32
 	for i := range b.insts {
@@ -192,6 +189,34 @@ func (s *scheduler) missing(in *inst, done []bool) int32 {
 		}
 	}
 	return -1
+}
+
+// staying marks the instructions of a block that keep their order: all but those that do nothing but compute what only addresses and guards need.
+func (s *scheduler) staying(at int) []bool {
+	insts := s.f.blocks[at].insts
+	marks := make([]bool, len(insts))
+	data := func(r reg) { // something else needs it
+		if !s.live[r] {
+			s.live[r] = true
+			s.open = append(s.open, r)
+		}
+	}
+	s.atEnd(at, data)
+	for i := len(insts) - 1; i >= 0; i-- {
+		s.f.budget.Step()
+		in := &insts[i]
+		marks[i] = !s.onlyComputes(in)
+		for k := range in.row.Results {
+			marks[i] = marks[i] || s.live[in.ops[k].reg]
+		}
+		for k := in.row.Results; marks[i] && k < len(in.ops); k++ {
+			if kind := in.row.Operands[k].Kind; in.ops[k].kind == kindReg && kind != ptxop.Base && kind != ptxop.Guard {
+				data(in.ops[k].reg)
+			}
+		}
+	}
+	s.clear()
+	return marks
 }
 
 // onlyComputes reports whether an instruction may stand anywhere between its operands and its readers. Values of a mandatory class may

@@ -8,10 +8,10 @@ import (
 // a multiprocessor has 16 warps.
 const enoughRegisters = 128
 
-// schedule orders instructions for fewer live registers: lowering computes a tile at a time, and ptxas keeps that order by and large. In a block in which more
-// than enoughRegisters are live at once, what only addresses and guards need is computed in front of the first access that needs it, if then a quarter fewer
-// are live: less than that ptxas may well find itself. All else stays in order, and so do loops, whose order is that of the passes. (Goodman and Hsu, Code Scheduling and Register Allocation in Large Basic Blocks, 1988, switch between two orders by pressure in the
-// same way.)
+// schedule orders instructions for fewer live registers: lowering computes a tile at a time, and ptxas keeps that order by and large. In a block
+// in which more than enoughRegisters are live at once, what only addresses and guards need is computed in front of the first access that needs it, if
+// then a quarter fewer are live: less than that ptxas may well find itself. All else stays in order, and so do loops, whose order is that of the passes.
+// (Goodman and Hsu, Code Scheduling and Register Allocation in Large Basic Blocks, 1988, switch between two orders by pressure in the same way.)
 //
 //	before                              after
 //	  mad.wide a0, x, 4, p                mad.wide a0, x, 4, p

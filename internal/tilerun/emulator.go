@@ -21,6 +21,23 @@ type Emulator struct {
 	NoteEqualStores bool
 	// Foreign PTX may rely on lanes of a warp running in step. A launch of PTX text is foreign.
 	Foreign bool
+
+	kernel *kernel // shared by the machines that run one kernel; nil: every launch compiles
+}
+
+// kernel is what compiling a kernel gave the first machine that runs it.
+type kernel struct {
+	compiled *driver.Result
+	err      error
+}
+
+// emulators are machines for one kernel, one under each schedule, which is compiled once.
+func emulators(o driver.Options, schedules []emu.Schedule) (ms []cases.Machine) {
+	k := &kernel{}
+	for _, s := range schedules {
+		ms = append(ms, &Emulator{GPU: o.GPU, Code: o.Code, Schedule: s, NoteEqualStores: true, kernel: k})
+	}
+	return ms
 }
 
 func (m *Emulator) String() string { return "emulator, " + m.Schedule.String() }
@@ -64,16 +81,19 @@ func (m *Emulator) load(ctx context.Context, l *cases.Launch, o executor.Options
 	if p := l.PTX; p != nil {
 		return executor.LoadPTX(p.Text, p.Block, p.Cluster, p.Shared, o)
 	}
-	if m.Compiled != nil {
-		return executor.LoadCompiled(m.Compiled, o)
+	k := m.kernel
+	if k == nil {
+		k = &kernel{compiled: m.Compiled}
 	}
-	code := m.Code
-	code.LineInfo = true
-	res, err := compile(ctx, m.GPU, code, l)
-	if err != nil {
-		return nil, err
+	if k.compiled == nil && k.err == nil {
+		code := m.Code
+		code.LineInfo = true
+		k.compiled, k.err = compile(ctx, m.GPU, code, l)
 	}
-	return executor.LoadCompiled(res, o)
+	if k.err != nil {
+		return nil, k.err
+	}
+	return executor.LoadCompiled(k.compiled, o)
 }
 
 // Place puts the buffers of a launch into a memory of the emulator and gives their addresses, for tests that run it with options of their own.

@@ -94,7 +94,7 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 	if err != nil {
 		return nil, err
 	}
-	last, err := launchOn(machines, l)
+	last, err := launchOn(machines(), l)
 	if err != nil {
 		return last, err
 	}

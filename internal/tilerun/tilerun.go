@@ -196,23 +196,28 @@ func together(line *driver.Line) error {
 	return nil
 }
 
-// machinesFor makes the machines under each of which a case must pass.
-func machinesFor(line *driver.Line) ([]cases.Machine, error) {
+// machinesFor makes, for a case, the machines under each of which it must pass.
+func machinesFor(line *driver.Line) (func() []cases.Machine, error) {
 	switch line.String("on") {
 	case "interp":
-		return []cases.Machine{&Interpreter{ZeroPadding: line.String("undefined") == "zero"}}, nil
+		return only(&Interpreter{ZeroPadding: line.String("undefined") == "zero"}), nil
 	case "gpu":
 		m, err := newGPU(line)
-		return []cases.Machine{m}, err
+		return only(m), err
 	}
-	var ms []cases.Machine
-	o := line.Options()
+	var schedules []emu.Schedule
 	for _, s := range emu.Schedules {
 		if name := line.String("schedule"); name == "all" || name == s.String() {
-			ms = append(ms, &Emulator{GPU: o.GPU, Code: o.Code, Schedule: s, NoteEqualStores: true})
+			schedules = append(schedules, s)
 		}
 	}
-	return ms, nil
+	o := line.Options()
+	return func() []cases.Machine { return emulators(o, schedules) }, nil
+}
+
+// only is one machine for every case.
+func only(m cases.Machine) func() []cases.Machine {
+	return func() []cases.Machine { return []cases.Machine{m} }
 }
 
 // find lists the case files: a file stands for itself, a folder for every case.json, bench.json and
@@ -251,7 +256,7 @@ func find(args []string, launch bool) ([]string, error) {
 }
 
 type runner struct {
-	machines                  []cases.Machine
+	machines                  func() []cases.Machine // of one case
 	run                       func(file string) line // runs a case on the machines, or elsewhere
 	core, stats, notes, quiet bool
 	launch                    string // launch record of the one file, which is PTX
@@ -351,11 +356,12 @@ func (r *runner) runCase(file string) (l line) {
 		return line{Skipped: true}
 	}
 	text := "PASS " + c.Name
-	for _, m := range r.machines {
+	machines := r.machines()
+	for _, m := range machines {
 		v := cases.Run(context.Background(), m, c)
 		if v.Status != cases.Pass {
 			reason := v.Reason
-			if len(r.machines) > 1 && v.Status == cases.Fail {
+			if len(machines) > 1 && v.Status == cases.Fail {
 				reason = fmt.Sprintf("%s (%v)", reason, m)
 			}
 			return line{Text: fmt.Sprintf("FAIL %s: %s", c.Name, reason)}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tileiras/internal/driver"
-	"tileiras/runtime/cases"
 )
 
 // asWorker, as the first argument of tilerun, makes it a process that runs cases on a GPU for another tilerun with the same arguments: it
@@ -44,7 +43,7 @@ func work(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	say(answer{})
 	r := newRunner(line)
-	r.machines = []cases.Machine{m}
+	r.machines = only(m)
 	for file := range requests(stdin) {
 		l := r.runCase(string(file))
 		say(answer{Line: l, Lost: m.Context.Lost() != nil})

@@ -159,7 +159,7 @@ func (w *warp) addresses(in *inst, op *memOp, m uint32) *vec {
 }
 
 // find is locate with a fast path: an aligned access inside shared memory or the global allocation accessed last.
-func (w *warp) find(sp space, addr uint64, n, lane int, what string) (*region, int) {
+func (w *warp) find(sp space, addr uint64, n, lane int, what use) (*region, int) {
 	var r *region
 	switch sp {
 	case spGlobal:
@@ -176,7 +176,7 @@ func (w *warp) find(sp space, addr uint64, n, lane int, what string) (*region, i
 }
 
 // locate finds the region of an access of n bytes by a lane and its offset there; it checks bounds and alignment.
-func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region, int) {
+func (w *warp) locate(sp space, addr uint64, n, lane int, what use) (*region, int) {
 	var r *region
 	at := addr
 	switch sp {
@@ -200,7 +200,7 @@ func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region,
 			}
 		}
 		if r == nil || addr < r.base || addr-r.base+uint64(n) > uint64(len(r.data)) {
-			w.fail(OutOfBounds, 1<<lane, addr, "%d-byte %s at %#x: %s%s", n, what, addr, w.launch.mem.describe(addr, n), w.describeWidening(addr, lane))
+			w.failAccess(OutOfBounds, what, lane, addr, "%d-byte %s at %#x: %s%s", n, what, addr, w.launch.mem.describe(addr, n), w.describeWidening(addr, lane))
 		}
 		at = addr - r.base
 	case spShared, spCluster:
@@ -208,21 +208,21 @@ func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region,
 	case spLocal:
 		size := uint64(w.prog.local)
 		if addr+uint64(n) > size || addr > size {
-			w.fail(OutOfBounds, 1<<lane, localWindow+addr, "%d-byte %s at %#x of local memory (%d bytes)", n, what, addr, size)
+			w.failAccess(OutOfBounds, what, lane, localWindow+addr, "%d-byte %s at %#x of local memory (%d bytes)", n, what, addr, size)
 		}
 		r, at = w.local, uint64(lane)*size+addr
 		if addr&uint64(n-1) != 0 && !w.launch.opt.Checks.NoAlignment {
-			w.fail(Misaligned, 1<<lane, addr, "%d-byte %s at local address %#x", n, what, addr)
+			w.failAccess(Misaligned, what, lane, addr, "%d-byte %s at local address %#x", n, what, addr)
 		}
 		return r, int(at)
 	case spParam:
 		r = w.launch.params
 	}
 	if at >= uint64(len(r.data)) || at+uint64(n) > uint64(len(r.data)) {
-		w.fail(OutOfBounds, 1<<lane, r.genericAddr(0)+at, "%d-byte %s at %#x of %s memory (%d bytes)", n, what, at, r.space, len(r.data))
+		w.failAccess(OutOfBounds, what, lane, r.genericAddr(0)+at, "%d-byte %s at %#x of %s memory (%d bytes)", n, what, at, r.space, len(r.data))
 	}
 	if (r.base+at)&uint64(n-1) != 0 && !w.launch.opt.Checks.NoAlignment { // what the caller maps begins anywhere
-		w.fail(Misaligned, 1<<lane, r.genericAddr(int(at)), "%d-byte %s at %#x", n, what, addr)
+		w.failAccess(Misaligned, what, lane, r.genericAddr(int(at)), "%d-byte %s at %#x", n, what, addr)
 	}
 	return r, int(at)
 }
@@ -299,7 +299,7 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 		w.notePolling()
 	}
 	if op.space == spParam && m == fullMask && in.src[op.addr] < 0 { // the same bytes for all
-		r, at := w.locate(spParam, addr[0], size, 0, "load")
+		r, at := w.locate(spParam, addr[0], size, 0, use{"load", Read})
 		for k, d := range in.dst {
 			v := r.read(at+k*op.elem, op.elem)
 			if ext[k] != nil {
@@ -315,7 +315,7 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 	}
 	for mm := m; mm != 0; mm &= mm - 1 {
 		i := firstLane(mm)
-		r, at := w.find(op.space, addr[i], size, i, "load")
+		r, at := w.find(op.space, addr[i], size, i, use{"load", Read})
 		if r.tracked() {
 			for k, n := 0, op.accessed(); k < size; k += n {
 				w.recordRead(r, at+k, n, i, op.order.s)
@@ -404,9 +404,9 @@ func (w *warp) store(in *inst, op *memOp, m uint32) {
 	}
 	for mm := m; mm != 0; mm &= mm - 1 {
 		i := firstLane(mm)
-		r, at := w.find(op.space, addr[i], size, i, "store")
+		r, at := w.find(op.space, addr[i], size, i, use{"store", Write})
 		if r.readonly {
-			w.fail(ReadOnly, 1<<i, addr[i], "store to read-only memory '%s'", r.name)
+			w.failAccess(ReadOnly, use{access: Write}, i, addr[i], "store to read-only memory '%s'", r.name)
 		}
 		if un>>i&1 != 0 && r.space == spGlobal {
 			for k := range op.n {
@@ -463,5 +463,5 @@ func (w *warp) undefStore(r *region, at, lane int, bits uint64) {
 	if w.launch.opt.Checks.NoUndefined {
 		return
 	}
-	w.fail(Undefined, 1<<lane, r.genericAddr(at), "undefined bits (%#x) are stored to %s byte %d", bits, r.describe(), at)
+	w.failAccess(Undefined, use{access: Write}, lane, r.genericAddr(at), "undefined bits (%#x) are stored to %s byte %d", bits, r.describe(), at)
 }

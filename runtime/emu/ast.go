@@ -30,6 +30,7 @@ type arg struct {
 // stmt is an instruction or a label.
 type stmt struct {
 	line, col int
+	loc       int32  // index into Module.locs; 0: unknown
 	label     string // set: a label, nothing else
 	guard     string // register of @p, or ""
 	guardNeg  bool

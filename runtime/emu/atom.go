@@ -70,10 +70,10 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old,
 	idle := true // looks like polling: no lane changes the value, and each reads what its last atomic operation read
 	for mm := m; mm != 0; mm &= mm - 1 {
 		i := firstLane(mm)
-		r, at := w.locate(op.space, addr[i], op.bytes(), i, "atomic")
+		r, at := w.locate(op.space, addr[i], op.bytes(), i, use{"atomic", Atomic})
 		at += k * n
 		if r.readonly {
-			w.fail(ReadOnly, 1<<i, addr[i], "atomic on read-only memory '%s'", r.name)
+			w.failAccess(ReadOnly, use{access: Atomic}, i, addr[i], "atomic on read-only memory '%s'", r.name)
 		}
 		u := w.ub(in.src[k], i)
 		if f == nil {
@@ -102,7 +102,7 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old,
 		}
 		if u != 0 {
 			if r.space == spGlobal && r.readUndef(at, n) != 0 && !w.launch.opt.Checks.NoUndefined {
-				w.fail(Undefined, 1<<i, addr[i], "atomic on %s byte %d, which has never been written", r.describe(), at)
+				w.failAccess(Undefined, use{access: Atomic}, i, addr[i], "atomic on %s byte %d, which has never been written", r.describe(), at)
 			}
 			u = ^uint64(0)
 		}

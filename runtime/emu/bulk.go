@@ -163,9 +163,9 @@ type span struct {
 }
 
 // locateSpan finds n bytes that must be aligned and lie in one region.
-func (w *warp) locateSpan(sp space, addr uint64, n, align, lane int, what string) span {
+func (w *warp) locateSpan(sp space, addr uint64, n, align, lane int, what use) span {
 	if addr&uint64(align-1) != 0 && !w.launch.opt.Checks.NoAlignment {
-		w.fail(Misaligned, 1<<lane, addr, "%s at %#x, which is no multiple of %d", what, addr, align)
+		w.failAccess(Misaligned, what, lane, addr, "%s at %#x, which is no multiple of %d", what, addr, align)
 	}
 	r, at := w.locate(sp, addr, 1, lane, what)
 	if n > len(r.data)-at {
@@ -173,7 +173,7 @@ func (w *warp) locateSpan(sp space, addr uint64, n, align, lane int, what string
 		if r.space == spGlobal {
 			where = ": " + w.launch.mem.describe(addr, n)
 		}
-		w.fail(OutOfBounds, 1<<lane, addr, "%s of %d bytes at %#x leaves %s (%d bytes)%s", what, n, addr, r.describe(), len(r.data), where)
+		w.failAccess(OutOfBounds, what, lane, addr, "%s of %d bytes at %#x leaves %s (%d bytes)%s", what, n, addr, r.describe(), len(r.data), where)
 	}
 	return span{r, at, n}
 }
@@ -193,14 +193,14 @@ func (w *warp) bulkLinear(in *inst, op *bulkOp, lane int) {
 	if n == 0 {
 		return
 	}
-	src := w.locateSpan(op.src.space, w.laneAddress(in, &op.src, lane), n, 16, lane, op.what+" from")
+	src := w.locateSpan(op.src.space, w.laneAddress(in, &op.src, lane), n, 16, lane, use{op.what + " from", Read})
 	t := w.transfer(in, op, lane)
 	dst := w.laneAddress(in, &op.dst, lane)
 	for _, c := range t.targets {
 		if op.onMbar { // in shared memory
 			dst = c.peer(dst)
 		}
-		to := w.locateSpan(op.dst.space, dst, n, 16, lane, op.what+" to")
+		to := w.locateSpan(op.dst.space, dst, n, 16, lane, use{op.what + " to", Write})
 		t.issue(c, n)
 		t.reads.read(src.r, src.at, n)
 		if op.reduce != nil {
@@ -236,7 +236,7 @@ func (w *warp) transfer(in *inst, op *bulkOp, lane int) *transfer {
 		w.needDefined(in.src[op.mask], 1<<lane, "the CTA mask")
 		t.targets = w.members(w.src(in.src[op.mask])[lane], lane)
 	} else if op.dst.space == spCluster {
-		if r, _ := w.locate(spCluster, w.laneAddress(in, &op.dst, lane), 1, lane, op.what); r.owner != nil {
+		if r, _ := w.locate(spCluster, w.laneAddress(in, &op.dst, lane), 1, lane, use{op.what, Write}); r.owner != nil {
 			t.targets[0] = r.owner
 		}
 	}
@@ -265,7 +265,7 @@ func (t *transfer) issue(c *cta, n int) {
 func (t *transfer) copyBytes(to, from span, mask int) {
 	w := t.w
 	if to.r.readonly {
-		w.fail(ReadOnly, 1<<t.lane, to.r.genericAddr(to.at), "%s to read-only memory '%s'", t.op.what, to.r.name)
+		w.failAccess(ReadOnly, use{t.op.what, Write}, t.lane, to.r.genericAddr(to.at), "%s to read-only memory '%s'", t.op.what, to.r.name)
 	}
 	if mask == 1<<16-1 && from.r.undef != nil { // the lanes of a warp may all issue one copy
 		t.writes.data, t.writes.at = from.r.data[from.at:][:to.n], to.at

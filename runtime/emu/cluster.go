@@ -29,7 +29,7 @@ func (c *cta) peer(addr uint64) uint64 {
 
 // sharedAt finds the shared memory that an address is in: that of this CTA, or with .shared::cluster and generic addresses that
 // of another CTA of the cluster.
-func (w *warp) sharedAt(sp space, addr uint64, n, lane int, what string) (*region, uint64) {
+func (w *warp) sharedAt(sp space, addr uint64, n, lane int, what use) (*region, uint64) {
 	r := w.cta.shared
 	at := addr - r.base
 	if at < uint64(len(r.data)) || len(w.cta.cluster.ctas) == 1 {
@@ -37,15 +37,15 @@ func (w *warp) sharedAt(sp space, addr uint64, n, lane int, what string) (*regio
 	}
 	rank := int(addr >> rankShift)
 	if rank >= len(w.cta.cluster.ctas) {
-		w.fail(OutOfBounds, 1<<lane, sharedWindow+addr, "%d-byte %s at %#x of shared memory: the cluster has no CTA of rank %d", n, what, addr, rank)
+		w.failAccess(OutOfBounds, what, lane, sharedWindow+addr, "%d-byte %s at %#x of shared memory: the cluster has no CTA of rank %d", n, what, addr, rank)
 	}
 	c := w.cta.cluster.ctas[rank]
 	if c != w.cta {
 		if sp == spShared {
-			w.fail(OutOfBounds, 1<<lane, sharedWindow+addr, "%d-byte %s at %#x: .shared::cta of the CTA of rank %d", n, what, addr, rank)
+			w.failAccess(OutOfBounds, what, lane, sharedWindow+addr, "%d-byte %s at %#x: .shared::cta of the CTA of rank %d", n, what, addr, rank)
 		}
 		if c.running == 0 {
-			w.fail(Exited, 1<<lane, sharedWindow+addr, "%d-byte %s of the shared memory of CTA (%d,%d,%d), which has exited", n, what, c.id[0], c.id[1], c.id[2])
+			w.failAccess(Exited, what, lane, sharedWindow+addr, "%d-byte %s of the shared memory of CTA (%d,%d,%d), which has exited", n, what, c.id[0], c.id[1], c.id[2])
 		}
 	}
 	return c.shared, addr - c.shared.base

@@ -307,7 +307,7 @@ func (c *compiler) predicate(sc *scope, name string) (int32, bool) {
 // special emits a move of a special register into a fresh one and gives that.
 func (c *compiler) special(st *stmt, name string, fn func(w *warp, i int) uint64) opnd {
 	t := opnd(c.newReg())
-	in := inst{kind: kExec, guard: -1, dst: []opnd{t}, dmask: ^uint64(0), line: int32(st.line),
+	in := inst{kind: kExec, guard: -1, dst: []opnd{t}, dmask: ^uint64(0), line: int32(st.line), loc: st.loc,
 		text: "mov " + name, rule: ruleNone, op: c.opcode("mov")}
 	in.exec = c.readSpecial(name, fn)
 	c.prog.code = append(c.prog.code, in)

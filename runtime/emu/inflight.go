@@ -45,7 +45,7 @@ func (a *asyncAccess) span(r *region, off, n int, write bool) {
 }
 
 // conflict reports that the access old did not happen before this one. A write of the value already there is a SameValueRace.
-func (a *asyncAccess) conflict(r *region, off int, now, then string, old accessStamp, at int32) {
+func (a *asyncAccess) conflict(r *region, off int, now, then Access, old accessStamp, at int32) {
 	k := Race
 	if a.data != nil && bytesEqual(r, a.at, a.data) {
 		k = SameValueRace
@@ -54,9 +54,9 @@ func (a *asyncAccess) conflict(r *region, off int, now, then string, old accessS
 }
 
 func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
-	now := "read"
+	now := Read
 	if write {
-		now = "write"
+		now = Write
 	}
 	e := accessor{a.w, a.lane, a.stamp, a.issuers}
 	var one [1]accessRecord
@@ -65,7 +65,7 @@ func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
 		switch x := &l[i]; {
 		case x.stamp == a.stamp:
 		case !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp):
-			a.conflict(r, off, now, "write", x.stamp, x.pc)
+			a.conflict(r, off, now, Write, x.stamp, x.pc)
 		case a.missesFence(r, x, write):
 			a.missingFence(r, off, now, x)
 		}
@@ -77,7 +77,7 @@ func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
 	l = r.shadow.records(c.reads, c.readPC, &one)
 	for i := range l {
 		if x := &l[i]; x.stamp != a.stamp && !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp) {
-			a.conflict(r, off, now, "read", x.stamp, x.pc)
+			a.conflict(r, off, now, Read, x.stamp, x.pc)
 		}
 	}
 	r.shadow.drop(&c.reads)
@@ -116,7 +116,7 @@ func (a *asyncAccess) fenced(x *accessRecord, v visibility) bool {
 }
 
 // missingFence reports a generic write that another proxy may not see yet.
-func (a *asyncAccess) missingFence(r *region, off int, now string, x *accessRecord) {
+func (a *asyncAccess) missingFence(r *region, off int, now Access, x *accessRecord) {
 	w := a.w
 	proxy, lacks := "async proxy", "no fence.proxy.async stands between"
 	switch {
@@ -127,17 +127,23 @@ func (a *asyncAccess) missingFence(r *region, off int, now string, x *accessReco
 	case a.fenced(x, asyncProxy) || a.fenced(x, asyncGlobal):
 		lacks = "the fence.proxy.async that stands between is of another state space"
 	}
-	w.faultOrNote(ProxyFence, a.lane, r.genericAddr(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and %s",
+	w.accessFaultOrNote(ProxyFence, now, a.lane, r.genericAddr(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and %s",
 		now, r.describe(), off, proxy, w.launch.threadName(x.stamp), w.prog.code[x.pc].line, oneLine(w.prog.code[x.pc].text), lacks)
 }
 
 // faultOrNote stops the launch with a report, or with Options.Foreign keeps it as a note.
 func (w *warp) faultOrNote(k Kind, lane int, addr uint64, format string, args ...any) {
+	w.accessFaultOrNote(k, NoAccess, lane, addr, format, args...)
+}
+
+// accessFaultOrNote is faultOrNote about an access.
+func (w *warp) accessFaultOrNote(k Kind, now Access, lane int, addr uint64, format string, args ...any) {
 	foreign := w.launch.opt.Foreign
 	if foreign && w.launch.countRepeat(w.prog.code[w.curPC].line, k) {
 		return
 	}
 	rep := w.report(k, lane, addr, format, args...)
+	rep.Access = now
 	if !foreign {
 		panic(fault{rep})
 	}
@@ -187,7 +193,7 @@ func (w *warp) cpAsync(in *inst, op *copyOp, m uint32) {
 		a.lane, a.stamp = i, stamp|accessStamp(i)<<4
 		var data [16]byte
 		w.copySource(&a, from[i], n, op.size, &data)
-		r, at := w.find(spShared, to[i], op.size, i, "cp.async store")
+		r, at := w.find(spShared, to[i], op.size, i, use{"cp.async store", Write})
 		a.data, a.at = data[:op.size], at
 		a.write(r, at, op.size)
 		a.data = nil
@@ -203,18 +209,18 @@ func (w *warp) copySource(a *asyncAccess, from uint64, n, size int, data *[16]by
 	}
 	i := a.lane
 	if from&uint64(size-1) != 0 && !w.launch.opt.Checks.NoAlignment {
-		w.fail(Misaligned, 1<<i, from, "%d-byte cp.async from %#x", size, from)
+		w.failAccess(Misaligned, use{access: Read}, i, from, "%d-byte cp.async from %#x", size, from)
 	}
 	for k := 0; k < n; {
 		step := 1 << bits.TrailingZeros(uint(n-k)|16)
 		for k%step != 0 {
 			step >>= 1
 		}
-		r, at := w.find(spGlobal, from+uint64(k), step, i, "cp.async")
+		r, at := w.find(spGlobal, from+uint64(k), step, i, use{"cp.async", Read})
 		a.read(r, at, step)
 		for j := 0; r.undef != nil && j < step; j++ {
 			if r.undef[at+j] != 0 {
-				w.fail(Undefined, 1<<i, from, "cp.async of %s byte %d, which has never been written", r.describe(), at+j)
+				w.failAccess(Undefined, use{access: Read}, i, from, "cp.async of %s byte %d, which has never been written", r.describe(), at+j)
 			}
 		}
 		copy(data[k:], r.data[at:at+step])

@@ -57,6 +57,7 @@ type inst struct {
 	branchKind    branchKind
 	op            int32 // index into program.ops, for statistics
 	line          int32
+	loc           int32 // index into Module.locs
 	text          string
 }
 

@@ -61,7 +61,7 @@ func decodeLdmatrix(d *decoder) {
 }
 
 // rows locates the rows of all matrices: 8*n addresses from as many lanes.
-func (w *warp) rows(in *inst, op *matrixOp, what string, f func(lane int, r *region, at int)) {
+func (w *warp) rows(in *inst, op *matrixOp, what use, f func(lane int, r *region, at int)) {
 	used := uint32(1)<<(8*op.n) - 1
 	if op.n == 4 {
 		used = fullMask
@@ -84,7 +84,7 @@ func (w *warp) rows(in *inst, op *matrixOp, what string, f func(lane int, r *reg
 func (w *warp) ldmatrix(in *inst, op *matrixOp, m uint32) {
 	var v, u [4][8][8]uint16
 	undef := false
-	w.rows(in, op, "ldmatrix", func(lane int, r *region, at int) {
+	w.rows(in, op, use{"ldmatrix", Read}, func(lane int, r *region, at int) {
 		w.recordRead(r, at, 16, lane, weak)
 		row := &v[lane>>3][lane&7]
 		b := r.data[at : at+16 : at+16]
@@ -135,7 +135,7 @@ func (w *warp) stmatrix(in *inst, op *matrixOp) {
 			set(&u[q], lane, w.ub(in.src[q], lane))
 		}
 	}
-	w.rows(in, op, "stmatrix", func(lane int, r *region, at int) {
+	w.rows(in, op, use{"stmatrix", Write}, func(lane int, r *region, at int) {
 		row, un := &v[lane>>3][lane&7], &u[lane>>3][lane&7]
 		same := true
 		for c := range row {

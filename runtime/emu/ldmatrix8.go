@@ -32,7 +32,7 @@ func (w *warp) ldmatrix8(in *inst, op *matrixOp, m uint32) {
 	addr := *w.addresses(in, &op.mem, used)
 	var v, u [2][16][16]byte
 	for lane := range 16 * op.n {
-		r, at := w.locate(op.mem.space, addr[lane], 16, lane, "ldmatrix")
+		r, at := w.locate(op.mem.space, addr[lane], 16, lane, use{"ldmatrix", Read})
 		if r.space != spShared {
 			w.fail(Invalid, 1<<lane, addr[lane], "ldmatrix outside shared memory")
 		}

@@ -141,8 +141,8 @@ func (s *scanner) name() string {
 	return w
 }
 
-// str passes a quoted string.
-func (s *scanner) str() {
+// str reads a quoted string.
+func (s *scanner) str() string {
 	s.expect('"')
 	i := s.pos
 	for i < len(s.src) && s.src[i] != '"' && s.src[i] != '\n' {
@@ -153,9 +153,11 @@ func (s *scanner) str() {
 	}
 	if i >= len(s.src) || s.src[i] != '"' {
 		s.fail("string is not closed")
-		return
+		return ""
 	}
+	text := s.src[s.pos:i]
 	s.pos = i + 1
+	return strings.ReplaceAll(text, `\\`, `\`)
 }
 
 // number reads an integer or float literal (PTX ISA section 4.5).

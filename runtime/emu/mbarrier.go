@@ -194,7 +194,7 @@ func (d *decoder) mbarPending(*mbarForm) {
 
 // mbarAt gives the mbarrier at an address of a lane.
 func (w *warp) mbarAt(op *memOp, addr uint64, i int) (syncAddr, *mbarrier) {
-	r, at := w.locate(op.space, addr, 8, i, "mbarrier operation")
+	r, at := w.locate(op.space, addr, 8, i, use{"mbarrier operation", Atomic})
 	w.recordRead(r, at, 8, i, gpuScope)
 	key := syncAddr{r, at}
 	b := key.r.barriers[key.off]
@@ -233,7 +233,7 @@ func (w *warp) mbarInit(in *inst, op *memOp, m uint32) {
 	addr := *w.addresses(in, op, m)
 	w.needDefined(in.src[0], m, "the count")
 	lanes(m, func(i int) {
-		r, at := w.locate(op.space, addr[i], 8, i, "mbarrier.init")
+		r, at := w.locate(op.space, addr[i], 8, i, use{"mbarrier.init", Write})
 		if r.space != spShared {
 			w.fail(Invalid, 1<<i, addr[i], "an mbarrier must lie in shared memory")
 		}
@@ -267,7 +267,7 @@ func (w *warp) checkNotOverMbar(r *region, at, n, lane int) {
 func (w *warp) mbarInval(in *inst, op *memOp, m uint32) {
 	addr := *w.addresses(in, op, m)
 	lanes(m, func(i int) {
-		r, at := w.locate(op.space, addr[i], 8, i, "mbarrier.inval")
+		r, at := w.locate(op.space, addr[i], 8, i, use{"mbarrier.inval", Write})
 		key := syncAddr{r, at}
 		if key.r.barriers[key.off] == nil {
 			w.faultOrNote(Invalid, i, addr[i], "mbarrier.inval at %#x, where no mbarrier has been initialised", addr[i])

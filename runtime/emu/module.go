@@ -13,11 +13,36 @@ type Module struct {
 	version string
 	target  string
 	root    *scope
+	files   map[uint64]string // by the number in .file
+	locs    []location        // of .loc, from 1
 	funcs   map[string]*function
 	order   []*function
 	globals []*variable
 	entries map[string]*Entry
 	names   []string
+}
+
+// location is a .loc directive.
+type location struct {
+	file         uint64
+	line, column int32
+}
+
+// Source is a line of the source that PTX was made from, as .file and .loc say; File is "" where they say nothing.
+type Source struct {
+	File         string
+	Line, Column int
+}
+
+func (s Source) String() string { return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column) }
+
+// source is the place in the source of an instruction.
+func (m *Module) source(in *inst) Source {
+	l := m.locs[in.loc]
+	if m.files[l.file] == "" {
+		return Source{}
+	}
+	return Source{m.files[l.file], int(l.line), int(l.column)}
 }
 
 // Entries gives the names of the kernels in the order of the text.

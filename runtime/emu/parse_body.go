@@ -48,7 +48,11 @@ func (p *parser) bodyDirective(sc *scope) {
 	switch w {
 	case ".reg":
 		p.registers(sc)
-	case ".loc", ".loc_intermediate", ".file":
+	case ".loc":
+		p.sourceLine()
+	case ".file":
+		p.sourceFile()
+	case ".loc_intermediate":
 		p.skipLine()
 	case ".pragma":
 		p.str()
@@ -58,6 +62,21 @@ func (p *parser) bodyDirective(sc *scope) {
 	default:
 		p.bodyVariable(sc, w, false)
 	}
+}
+
+// sourceFile reads what follows .file: a number, a name and more that nobody needs.
+func (p *parser) sourceFile() {
+	n := p.number().val
+	p.mod.files[n] = p.str()
+	p.skipLine()
+}
+
+// sourceLine reads what follows .loc: file, line and column of the instructions after it.
+func (p *parser) sourceLine() {
+	file, line, column := p.number().val, p.number().val, p.number().val
+	p.skipLine()
+	p.loc = int32(len(p.mod.locs))
+	p.mod.locs = append(p.mod.locs, location{file, int32(line), int32(column)})
 }
 
 func (p *parser) bodyVariable(sc *scope, w string, extern bool) {
@@ -102,7 +121,7 @@ func (p *parser) registers(sc *scope) {
 // statement reads a label or an instruction.
 func (p *parser) statement(f *function, sc *scope) {
 	start := p.pos
-	st := stmt{line: p.line, col: p.pos - p.bol + 1, scope: sc}
+	st := stmt{line: p.line, col: p.pos - p.bol + 1, loc: p.loc, scope: sc}
 	if p.accept('@') {
 		st.guardNeg = p.accept('!')
 		st.guard = p.name()

@@ -9,7 +9,8 @@ type parser struct {
 	scanner
 	mod    *Module
 	scopes int
-	total  int // bytes of all variables and parameters, each with its record
+	loc    int32 // of the last .loc of the function
+	total  int   // bytes of all variables and parameters, each with its record
 }
 
 // maxDepth bounds nested braces, brackets and initialisers.
@@ -20,7 +21,7 @@ const maxDepth = 200
 // it is reported as "unsupported instruction" if it is ever executed.
 func Parse(name, src string) (*Module, error) {
 	p := &parser{scanner: scanner{file: name, src: src, line: 1}}
-	p.mod = &Module{name: name, root: newScope(nil, 0), funcs: map[string]*function{}, entries: map[string]*Entry{}}
+	p.mod = &Module{name: name, root: newScope(nil, 0), files: map[uint64]string{}, locs: make([]location, 1), funcs: map[string]*function{}, entries: map[string]*Entry{}}
 	if len(src) > maxPTX {
 		p.fail("the text is larger than %d bytes", maxPTX)
 	}
@@ -59,8 +60,8 @@ func (p *parser) topLevel() {
 		if a := p.number(); p.err == nil && a.val != 64 {
 			p.fail("only .address_size 64 is supported")
 		}
-	case ".file", ".loc":
-		p.skipLine()
+	case ".file":
+		p.sourceFile()
 	case ".pragma":
 		p.str()
 		p.expect(';')
@@ -337,6 +338,7 @@ func (p *parser) initValue(v *variable, at int) uint64 {
 // function reads what follows .entry or .func: a prototype, or a definition with its body.
 func (p *parser) function(entry bool) {
 	f := &function{entry: entry, line: p.line}
+	p.loc = 0
 	p.scopes++
 	f.scope = newScope(p.mod.root, p.scopes)
 	if !entry && p.peek() == '(' {

@@ -93,7 +93,7 @@ func (w *warp) free(addr uint64, lane int) {
 func (w *warp) cstring(addr uint64, lane int) string {
 	var b strings.Builder
 	for b.Len() < 1<<16 {
-		r, at := w.locate(spGeneric, addr, 1, lane, "load of a string")
+		r, at := w.locate(spGeneric, addr, 1, lane, use{"load of a string", Read})
 		if r.data[at] == 0 {
 			break
 		}
@@ -108,7 +108,7 @@ func vprintf(w *warp, lane int, args []uint64) uint64 {
 	format, buf := w.cstring(args[0], lane), args[1]
 	next := func(n uint64) uint64 {
 		buf = alignUp(buf, n)
-		r, at := w.locate(spGeneric, buf, int(n), lane, "load of a printf argument")
+		r, at := w.locate(spGeneric, buf, int(n), lane, use{"load of a printf argument", Read})
 		if u := r.readUndef(at, int(n)); u != 0 && !w.launch.opt.Checks.NoUndefined {
 			w.fail(Undefined, 1<<lane, buf, "an argument of vprintf has undefined bits")
 		}

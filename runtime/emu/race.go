@@ -214,7 +214,7 @@ func (w *warp) recordRead(r *region, off, n, lane int, s strength) {
 		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch { // else: the same thread wrote it
 			if c.lastWrite&stampList != 0 || !w.morallyStrong(c.lastWrite, me) && !w.happenedBefore(lane, c.lastWrite) {
 				a := accessor{w: w, lane: lane, stamp: me}
-				a.check(r, off, "read", "write", c.lastWrite, c.writePC, Race)
+				a.check(r, off, Read, Write, c.lastWrite, c.writePC, Race)
 			}
 		}
 		if c.reads == 0 || c.reads&^stampEpoch == me&^stampEpoch { // nobody, or the same thread
@@ -235,7 +235,7 @@ func (w *warp) checkNonCoherent(r *region, off, n, lane int) {
 	for _, c := range r.shadow.cellsOf(off, n, len(r.data)) {
 		var one [1]accessRecord
 		for _, x := range r.shadow.records(c.lastWrite, c.writePC, &one) {
-			w.fail(Race, 1<<lane, r.genericAddr(off), "non-coherent read of %s byte %d, which %s wrote at line %d",
+			w.failAccess(Race, use{access: Read}, lane, r.genericAddr(off), "non-coherent read of %s byte %d, which %s wrote at line %d",
 				r.describe(), off, w.launch.threadName(x.stamp), w.prog.code[x.pc].line)
 		}
 	}
@@ -275,7 +275,7 @@ func (x *accessRecord) each(f func(accessStamp) bool) bool {
 }
 
 // check reports the earlier reads or writes of a cell that race with the access.
-func (a *accessor) check(r *region, off int, now, then string, at accessStamp, p place, k Kind) {
+func (a *accessor) check(r *region, off int, now, then Access, at accessStamp, p place, k Kind) {
 	var one [1]accessRecord
 	l := r.shadow.records(at, p, &one)
 	for i := range l {
@@ -390,7 +390,7 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 		a := accessor{w: w, lane: lane, stamp: me}
 		if c.lastWrite != 0 && c.lastWrite&^stampEpoch != me&^stampEpoch {
 			if c.lastWrite&stampList != 0 || s != weak || !w.happenedBefore(lane, c.lastWrite) {
-				a.check(r, off, "write", "write", c.lastWrite, c.writePC, k)
+				a.check(r, off, Write, Write, c.lastWrite, c.writePC, k)
 			}
 			r.shadow.supersede(&c.lastWrite, s)
 		}
@@ -398,7 +398,7 @@ func (w *warp) recordWrite(r *region, off, n, lane int, s strength, same bool) {
 			c.reads = 0
 		} else if c.reads != 0 {
 			if c.reads&stampList != 0 || s != weak || !w.happenedBefore(lane, c.reads) {
-				a.check(r, off, "write", "read", c.reads, c.readPC, k)
+				a.check(r, off, Write, Read, c.reads, c.readPC, k)
 			}
 			r.shadow.supersede(&c.reads, s)
 		}
@@ -428,7 +428,7 @@ func (s *shadow) supersede(at *accessStamp, by strength) {
 // of the source made that store; with Options.NoteEqualStores, those of one CTA too. In foreign PTX, races between lanes of one
 // warp and all stores of equal values are notes: hardware runs a converged warp in lockstep, and equal stores commute.
 // If the earlier access is that of an agent, the operation is still in flight, and that is reported.
-func (w *warp) race(r *region, off, lane int, now, then string, old accessStamp, at int32, k Kind) {
+func (w *warp) race(r *region, off, lane int, now, then Access, old accessStamp, at int32, k Kind) {
 	others := w.launch.ctaIndex(old) != w.cta.index
 	note := k == SameValueRace && (others || w.launch.opt.NoteEqualStores) || w.launch.opt.Foreign && (old.warp() == w.id || k == SameValueRace)
 	if kind, _ := w.launch.kindOf(old); kind != agentThread && !note {
@@ -439,7 +439,9 @@ func (w *warp) race(r *region, off, lane int, now, then string, old accessStamp,
 	}
 	rep := w.report(k, lane, r.genericAddr(off), "%s of %s byte %d is not ordered after the %s by %s at line %d: %s",
 		now, r.describe(), off, then, w.launch.threadName(old), w.prog.code[at].line, oneLine(w.prog.code[at].text))
-	rep.Other = &Other{Line: int(w.prog.code[at].line), CTA: w.launch.ctaID(w.launch.ctaIndex(old)), Write: then == "write", Region: r.describe(), Offset: off}
+	rep.Access = now
+	rep.Other = &Other{Access: then, Source: w.launch.entry.mod.source(&w.prog.code[at]), Line: int(w.prog.code[at].line),
+		CTA: w.launch.ctaID(w.launch.ctaIndex(old)), Region: r.describe(), Offset: off}
 	if note {
 		w.launch.note(rep)
 		return
@@ -448,16 +450,16 @@ func (w *warp) race(r *region, off, lane int, now, then string, old accessStamp,
 }
 
 // reportInFlight reports an access to bytes that an asynchronous operation may still read or write.
-func (w *warp) reportInFlight(r *region, off, lane int, now, then string, old accessStamp, at int32) {
+func (w *warp) reportInFlight(r *region, off, lane int, now, then Access, old accessStamp, at int32) {
 	doing, end := "written", "which has not waited for it"
-	if then == "read" {
+	if then == Read {
 		doing = "read"
 	}
 	if kind, _ := w.launch.kindOf(old); kind != agentCpAsync {
 		end = "and nobody has told this thread that it is done"
 	}
-	panic(fault{w.report(AsyncPending, lane, r.genericAddr(off), "%s of %s byte %d, which is being %s by the %s of %s at line %d, %s: %s",
-		now, r.describe(), off, doing, w.launch.workName(old), w.launch.threadName(old), w.prog.code[at].line, end, oneLine(w.prog.code[at].text))})
+	w.failAccess(AsyncPending, use{access: now}, lane, r.genericAddr(off), "%s of %s byte %d, which is being %s by the %s of %s at line %d, %s: %s",
+		now, r.describe(), off, doing, w.launch.workName(old), w.launch.threadName(old), w.prog.code[at].line, end, oneLine(w.prog.code[at].text))
 }
 
 func (r *region) genericAddr(off int) uint64 { return windowOf(r.space) + r.base + uint64(off) }

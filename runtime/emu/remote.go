@@ -54,7 +54,7 @@ func decodeRemote(d *decoder) {
 func (w *warp) remote(in *inst, op *remoteOp, lane int) {
 	w.launch.lastProgress = w.launch.stats.warpInstrs
 	size := op.dst.bytes()
-	r, at := w.locate(spCluster, w.laneAddress(in, &op.dst, lane), size, lane, op.what)
+	r, at := w.locate(spCluster, w.laneAddress(in, &op.dst, lane), size, lane, use{op.what, Write})
 	key, b := w.mbarAt(&op.mbar, w.laneAddress(in, &op.mbar, lane), lane)
 	if key.r != r {
 		w.fail(Invalid, 1<<lane, r.genericAddr(at), "the mbarrier of a %s lies in another CTA than its destination", op.what)

@@ -34,11 +34,33 @@ var kindNames = [...]string{"out of bounds", "misaligned", "undefined", "race", 
 
 func (k Kind) String() string { return kindNames[k] }
 
+// Access is what an instruction does to memory.
+type Access uint8
+
+const (
+	NoAccess Access = iota
+	Read
+	Write
+	Atomic // reads and writes
+)
+
+func (a Access) String() string { return [...]string{"", "read", "write", "atomic"}[a] }
+
+// use is an access by its name in messages.
+type use struct {
+	name   string
+	access Access
+}
+
+func (u use) String() string { return u.name }
+
 // Report is a fault found while running: the error type of every check.
 type Report struct {
 	Kind   Kind
+	Access Access // that is at fault, where one is
 	Msg    string
 	Entry  string
+	Source Source
 	Line   int    // of the PTX text
 	Instr  string // as written
 	CTA    [3]int
@@ -52,15 +74,19 @@ type Report struct {
 
 // Other is the access that a report says another is not ordered after.
 type Other struct {
+	Access Access
+	Source Source
 	Line   int // of the PTX text
 	CTA    [3]int
-	Write  bool
 	Region string // where both are: "'name'" of global memory, "shared memory"
 	Offset int    // in the region, in bytes
 }
 
 func (r *Report) Error() string {
 	var b strings.Builder
+	if r.Source.File != "" {
+		fmt.Fprintf(&b, "%v: ", r.Source)
+	}
 	fmt.Fprintf(&b, "%s: %s", r.Kind, r.Msg)
 	if r.Line > 0 {
 		fmt.Fprintf(&b, "\n  at line %d of the PTX: %s", r.Line, oneLine(r.Instr))
@@ -71,12 +97,19 @@ func (r *Report) Error() string {
 	for _, p := range r.Places {
 		fmt.Fprintf(&b, "\n  %s", p)
 	}
+	if r.Other != nil && r.Other.Source.File != "" {
+		fmt.Fprintf(&b, "\n  the earlier access is that of %v", r.Other.Source)
+	}
 	return b.String()
 }
 
 // Summary is a note in one line: kind, place, message, how often.
 func (r *Report) Summary() string {
-	return fmt.Sprintf("%s at line %d, %d times: %s", r.Kind, r.Line, r.Count, r.Msg)
+	source := ""
+	if r.Source.File != "" {
+		source = r.Source.String() + ": "
+	}
+	return source + fmt.Sprintf("%s at line %d, %d times: %s", r.Kind, r.Line, r.Count, r.Msg)
 }
 
 // fault carries a report up to Run. It never leaves the package.
@@ -85,13 +118,20 @@ type fault struct{ r *Report }
 // report makes a report about a lane at the instruction being executed.
 func (w *warp) report(k Kind, lane int, addr uint64, format string, args ...any) *Report {
 	in := &w.prog.code[w.curPC]
-	return &Report{Kind: k, Msg: fmt.Sprintf(format, args...), Entry: w.launch.entry.Name, Line: int(in.line),
+	return &Report{Kind: k, Msg: fmt.Sprintf(format, args...), Entry: w.launch.entry.Name, Source: w.launch.entry.mod.source(in), Line: int(in.line),
 		Instr: oneLine(in.text), CTA: w.cta.id, Warp: w.idx, Lane: lane, Addr: addr, Count: 1}
 }
 
 // fail stops the launch with a report about the first lane of m.
 func (w *warp) fail(k Kind, m uint32, addr uint64, format string, args ...any) {
 	panic(fault{w.report(k, firstLane(m), addr, format, args...)})
+}
+
+// failAccess stops the launch with a report about an access of a lane.
+func (w *warp) failAccess(k Kind, u use, lane int, addr uint64, format string, args ...any) {
+	r := w.report(k, lane, addr, format, args...)
+	r.Access = u.access
+	panic(fault{r})
 }
 
 // countRepeat counts a note again if this line has made it before.

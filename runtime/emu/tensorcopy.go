@@ -124,13 +124,24 @@ type tensorCopy struct {
 	offsets [3]int64 // of .im2col: in W, H and D
 }
 
+// accesses are what the copy does to shared and to global memory.
+func (op *bulkOp) accesses() (shared, global Access) {
+	switch {
+	case op.onMbar:
+		return Write, Read
+	case op.reduce != nil:
+		return Read, Atomic
+	}
+	return Read, Write
+}
+
 func (c *tensorCopy) run(w *warp, lane int) {
 	w.launch.lastProgress = w.launch.stats.warpInstrs
 	shared, global := &c.op.dst, &c.op.src
 	if !c.op.onMbar {
 		shared, global = global, shared
 	}
-	desc := w.locateSpan(spGeneric, w.laneAddress(c.in, global, lane), tensormapBytes, mapAlign, lane, "tensor map")
+	desc := w.locateSpan(spGeneric, w.laneAddress(c.in, global, lane), tensormapBytes, mapAlign, lane, use{"tensor map", Read})
 	c.readMap(w, desc, lane)
 	for i := range c.coords {
 		o := c.in.src[c.first+i]
@@ -151,8 +162,9 @@ func (c *tensorCopy) run(w *warp, lane int) {
 	if c.op.mode == fourRows {
 		n *= 4
 	}
+	boxAccess, _ := c.op.accesses()
 	for _, x := range c.targets {
-		box := w.locateSpan(shared.space, x.peer(addr), n, 16, lane, "the box of a tensor copy")
+		box := w.locateSpan(shared.space, x.peer(addr), n, 16, lane, use{"the box of a tensor copy", boxAccess})
 		c.issue(x, n)
 		c.recordMapRead(desc)
 		c.rows(box)
@@ -280,7 +292,8 @@ func (c *tensorCopy) row(box span, at int, x [5]int64, data, undef []byte) {
 	}
 	var global span
 	if hi > lo {
-		global = c.w.locateSpan(spGlobal, addr+uint64(c.at[0]+lo)*uint64(size), int(hi-lo)*size, 1, c.lane, c.op.what)
+		_, access := c.op.accesses()
+		global = c.w.locateSpan(spGlobal, addr+uint64(c.at[0]+lo)*uint64(size), int(hi-lo)*size, 1, c.lane, use{c.op.what, access})
 	}
 	from, to := int(lo)*size, int(hi)*size
 	if c.op.onMbar {

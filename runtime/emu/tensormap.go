@@ -238,7 +238,7 @@ func (d *decoder) tensormapReplace() {
 			if f.most > 0 && v&widthMask(32) > uint64(f.most) {
 				w.fail(Invalid, 1<<i, addr[i], "the value %d of a tensor map's field is above %d", v, f.most)
 			}
-			to := w.locateSpan(op.space, addr[i], tensormapBytes, mapAlign, i, "tensor map")
+			to := w.locateSpan(op.space, addr[i], tensormapBytes, mapAlign, i, use{"tensor map", Write})
 			w.recordMap(to, i, true)
 			to.r.write(to.at+at, f.size, v, 0)
 			to.r.write(to.at+atMagic, 8, mapMagic, 0)
@@ -278,8 +278,8 @@ func (d *decoder) tensormapCopy() {
 		w.launch.lastProgress = w.launch.stats.warpInstrs
 		w.uniform(in.src[dst.addr], m, "address")
 		w.uniform(in.src[src.addr], m, "address")
-		from := w.locateSpan(spShared, w.laneAddress(in, src, 0), tensormapBytes, mapAlign, 0, "tensor map")
-		to := w.locateSpan(spGlobal, w.laneAddress(in, dst, 0), tensormapBytes, mapAlign, 0, "tensor map")
+		from := w.locateSpan(spShared, w.laneAddress(in, src, 0), tensormapBytes, mapAlign, 0, use{"tensor map", Read})
+		to := w.locateSpan(spGlobal, w.laneAddress(in, dst, 0), tensormapBytes, mapAlign, 0, use{"tensor map", Write})
 		w.syncWarp()
 		w.recordMap(from, 0, false)
 		for k := 0; k < tensormapBytes; k += 16 {

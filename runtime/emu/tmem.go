@@ -157,7 +157,7 @@ func (w *warp) tmemRead(t *tmem, r tmemRect, a tmemAccess, lane int) {
 		return
 	}
 	t.each(r, func(c *tmemCell) {
-		w.checkTmemOrder(r, c.w, a, lane, "read", "write")
+		w.checkTmemOrder(r, c.w, a, lane, Read, Write)
 		for i := range c.reads {
 			if o := c.reads[i].stamp; o&^stampEpoch == a.stamp&^stampEpoch || w.happenedBefore(lane, o) {
 				c.reads[i] = a
@@ -174,9 +174,9 @@ func (w *warp) tmemWrite(t *tmem, r tmemRect, a tmemAccess, lane int) {
 		return
 	}
 	t.each(r, func(c *tmemCell) {
-		w.checkTmemOrder(r, c.w, a, lane, "write", "write")
+		w.checkTmemOrder(r, c.w, a, lane, Write, Write)
 		for _, x := range c.reads {
-			w.checkTmemOrder(r, x, a, lane, "write", "read")
+			w.checkTmemOrder(r, x, a, lane, Write, Read)
 		}
 		c.reads = c.reads[:0]
 		c.w = a
@@ -185,7 +185,7 @@ func (w *warp) tmemWrite(t *tmem, r tmemRect, a tmemAccess, lane int) {
 
 // checkTmemOrder reports an access that is not ordered after an earlier one: neither by the pipeline of the thread, nor by a
 // wait, nor by synchronisation.
-func (w *warp) checkTmemOrder(r tmemRect, old, now tmemAccess, lane int, a, b string) {
+func (w *warp) checkTmemOrder(r tmemRect, old, now tmemAccess, lane int, a, b Access) {
 	if old.stamp == 0 || w.happenedBefore(lane, old.stamp) {
 		return
 	}
@@ -203,6 +203,7 @@ func (w *warp) checkTmemOrder(r tmemRect, old, now tmemAccess, lane int, a, b st
 	}
 	rep := w.report(k, lane, tmemBits(r.lane, r.col), "%s of %s by %s %s the %s by the %s of %s at line %d: %s", a, r, now.use, why, b,
 		old.use, w.launch.threadName(old.stamp), w.prog.code[old.pc].line, oneLine(w.prog.code[old.pc].text))
+	rep.Access = a
 	// The hardware executes a cp after earlier mma of the same thread, though the ISA does not guarantee it.
 	if w.launch.opt.Foreign && now.stamp&^stampEpoch == old.stamp&^stampEpoch && now.use.class == useCp && old.use.class == useMma {
 		if !w.launch.countRepeat(int32(rep.Line), k) {
@@ -286,7 +287,7 @@ func (t *tmem) wake() {
 // storeTmemAddress writes the address of an allocation to shared memory.
 func (w *warp) storeTmemAddress(in *inst, op *memOp, col int) {
 	addr := w.addresses(in, op, 1)[0]
-	r, at := w.locate(op.space, addr, 4, 0, "tcgen05.alloc")
+	r, at := w.locate(op.space, addr, 4, 0, use{"tcgen05.alloc", Write})
 	if r.space != spShared {
 		w.fail(Invalid, 1, addr, "tcgen05.alloc writes its address to shared memory only")
 	}

@@ -108,43 +108,22 @@ func (w *lastLineWriter) assertionMessage(otherwise string) string {
 }
 
 func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {
-	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: p.sourceOf(r.Line), Block: p.tileBlock(k, r.CTA), Address: r.Addr, report: p.withSourcePlaces(r)}
+	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: placesIn(r.Source), Block: p.tileBlock(k, r.CTA), Address: r.Addr, report: r}
 	f.Detail = f.report.Error()
 	if kind, ok := emuKinds[r.Kind]; ok {
 		f.Kind = kind
 	}
 	f.locate(l)
 	if o := r.Other; o != nil {
-		f.Other = &Other{Write: o.Write, Places: p.sourceOf(o.Line), Block: p.tileBlock(k, o.CTA)}
-		this, that, where := "read", "read", "byte "+fmt.Sprint(o.Offset)+" of "+o.Region
-		if strings.HasPrefix(r.Msg, "write") {
-			this = "write"
-		}
-		if o.Write {
-			that = "write"
-		}
+		f.Other = &Other{Write: o.Access != emu.Read, Places: placesIn(o.Source), Block: p.tileBlock(k, o.CTA)}
 		earlier := "an unknown place"
 		if len(f.Other.Places) > 0 {
 			earlier = f.Other.Places[0].String()
 		}
-		f.Message = fmt.Sprintf("the %s of %s is not ordered after the %s by tile block %d %d %d at %s", this, where, that,
+		f.Message = fmt.Sprintf("the %s of byte %d of %s is not ordered after the %s by tile block %d %d %d at %s", r.Access, o.Offset, o.Region, o.Access,
 			f.Other.Block[0], f.Other.Block[1], f.Other.Block[2], earlier)
 	}
 	return f
-}
-
-// withSourcePlaces is the emulator's report, which names lines of the PTX, with the source locations where they are known.
-func (p *Program) withSourcePlaces(r *emu.Report) error {
-	var err error = r
-	if at := p.sourceOf(r.Line); at != nil {
-		err = fmt.Errorf("%v: %w", at[0], r)
-	}
-	if r.Other != nil {
-		if at := p.sourceOf(r.Other.Line); at != nil {
-			err = fmt.Errorf("%w\n  the earlier access is that of %v", err, at[0])
-		}
-	}
-	return err
 }
 
 // tileBlock is the tile block that a CTA belongs to.

@@ -143,11 +143,7 @@ func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, er
 	}
 	out := &Report{Blocks: int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2]), Stats: res.Stats}
 	for _, n := range res.Notes {
-		note := n.Summary()
-		if at := p.sourceOf(n.Line); at != nil {
-			note = at[0].String() + ": " + note
-		}
-		out.Notes = append(out.Notes, note)
+		out.Notes = append(out.Notes, n.Summary())
 	}
 	return out, nil
 }

@@ -2,9 +2,9 @@ package executor
 
 import (
 	"fmt"
-	"strings"
 
 	"tileiras/ir"
+	"tileiras/runtime/emu"
 )
 
 // Place is a line of a source file; File is "" when nobody knows.
@@ -21,49 +21,12 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// sourceLines reads the .file and .loc directives of PTX: element n is where the source of line n is, counted from 1. It is nil without any.
-func sourceLines(ptx string) []Place {
-	if !strings.Contains(ptx, ".loc ") && !strings.Contains(ptx, ".loc\t") {
+// placesIn lists the location that PTX names, if it names one.
+func placesIn(s emu.Source) []Place {
+	if s.File == "" {
 		return nil
 	}
-	files := map[string]string{}
-	out := []Place{{}}
-	var at Place
-	for line := range strings.Lines(ptx) {
-		line = strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(line, ".file"):
-			f := strings.SplitN(line, " ", 3)
-			if len(f) == 3 {
-				name, _, _ := strings.Cut(strings.TrimPrefix(f[2], `"`), `"`)
-				files[f[1]] = strings.ReplaceAll(name, `\\`, `\`)
-			}
-		case strings.HasPrefix(line, ".loc"):
-			var n string
-			var p Place
-			if _, err := fmt.Sscanf(strings.ReplaceAll(line, ",", " "), ".loc %s %d %d", &n, &p.Line, &p.Column); err == nil {
-				p.File = files[n]
-				at = p
-			}
-		case strings.HasPrefix(line, ".visible"), strings.HasPrefix(line, ".entry"), strings.HasPrefix(line, ".func"):
-			at = Place{}
-		}
-		out = append(out, at)
-	}
-	for i := range out { // .file may come at the end
-		if out[i].File == "" {
-			out[i] = Place{}
-		}
-	}
-	return out
-}
-
-// sourceOf is the source location of a line of the PTX.
-func (p *Program) sourceOf(line int) []Place {
-	if line <= 0 || line >= len(p.sourceOfLine) || p.sourceOfLine[line].File == "" {
-		return nil
-	}
-	return []Place{p.sourceOfLine[line]}
+	return []Place{Place(s)}
 }
 
 // maxPlaces bounds how many call sites of a location are reported.

@@ -85,7 +85,6 @@ type Program struct {
 	ptx          *emu.Module
 	emuMemory    *emu.Memory
 	shapes       map[string]launchShape // of the kernels in the PTX
-	sourceOfLine []Place                // of the source, by line of the PTX; empty when the PTX says none
 }
 
 func newProgram(o Options) *Program { return &Program{opts: o, turn: make(chan struct{}, 1)} }
@@ -173,7 +172,6 @@ func (p *Program) parsePTX(text string) (err error) {
 	if p.ptx, err = emu.Parse(p.opts.Name, text); err != nil {
 		return err
 	}
-	p.sourceOfLine = sourceLines(text)
 	p.emuMemory = emu.NewHostMemory()
 	return nil
 }

@@ -34,7 +34,7 @@ func (d *decoder) decodeOrder(atomic bool) (o order) {
 	sem := d.oneOf("weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "seq_cst")
 	scope := d.oneOf("cta", "cluster", "gpu", "sys")
 	if d.flag("mmio") && sem != "relaxed" {
-		d.fail(".mmio needs .relaxed")
+		d.malformed(".mmio needs .relaxed")
 	}
 	switch sem {
 	case "":
@@ -47,17 +47,17 @@ func (d *decoder) decodeOrder(atomic bool) (o order) {
 	case "volatile":
 		scope = "sys"
 	case "seq_cst":
-		d.fail(".seq_cst access")
+		d.malformed(".seq_cst access")
 	}
 	if sem == "" || sem == "weak" {
 		if scope != "" {
-			d.fail("a scope needs a strong access")
+			d.malformed("a scope needs a strong access")
 		}
 		return o
 	}
 	if scope == "" {
 		if !atomic {
-			d.fail(".%s needs a scope", sem)
+			d.malformed(".%s needs a scope", sem)
 		}
 		scope = "gpu"
 	}
@@ -98,7 +98,7 @@ func (d *decoder) decodeSpace() space {
 // address adds operand a, "[base+imm]", as a source of op.
 func (d *decoder) address(a *arg, op *memOp) {
 	if a.kind != argAddr || len(a.list) > 0 {
-		d.fail("expected an address in brackets")
+		d.malformed("expected an address in brackets")
 		return
 	}
 	op.addr = len(d.in.src)
@@ -109,12 +109,12 @@ func (d *decoder) address(a *arg, op *memOp) {
 		return
 	}
 	if a.base.kind != argName || a.base.neg {
-		d.fail("bad address")
+		d.malformed("bad address")
 		return
 	}
 	if slot, t, ok := d.c.register(d.st.scope, a.base.name); ok {
 		if t.cls == clsPred || t.width() < 32 {
-			d.fail("address register must have 32 or 64 bits")
+			d.malformed("address register must have 32 or 64 bits")
 		}
 		op.wide = t.width() == 64
 		d.in.src = append(d.in.src, slot)
@@ -125,7 +125,7 @@ func (d *decoder) address(a *arg, op *memOp) {
 	}
 	v := d.st.scope.variable(a.base.name)
 	if v == nil {
-		d.fail("undeclared name %s", a.base.name)
+		d.malformed("undeclared name %s", a.base.name)
 		return
 	}
 	op.wide = true
@@ -135,7 +135,7 @@ func (d *decoder) address(a *arg, op *memOp) {
 	case op.space == spParam:
 		op.space = v.home()
 	case v.home() != op.space && !(op.space == spGlobal && v.space == spConst) && !(op.space == spCluster && v.space == spShared):
-		d.fail("%s is not in .%s", v.name, op.space)
+		d.malformed("%s is not in .%s", v.name, op.space)
 	}
 	d.in.src = append(d.in.src, d.c.address(v, 0, false))
 }
@@ -245,12 +245,12 @@ func decodeLd(d *decoder) {
 	op.elem = t.bytes()
 	args := d.st.args
 	if len(args) != 2 && !(policy && len(args) == 3) {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	regs := vector(&args[0])
 	if len(regs) != op.n {
-		d.fail("vector of %d elements expected", op.n)
+		d.malformed("vector of %d elements expected", op.n)
 		return
 	}
 	ext := make([]func(uint64) uint64, len(regs))
@@ -261,7 +261,7 @@ func decodeLd(d *decoder) {
 	d.address(&args[1], op)
 	d.in.kind = kExec
 	if t.width() > 64 {
-		d.fail("128-bit element")
+		d.lacks("128-bit element")
 	}
 	d.in.exec = func(w *warp, in *inst, m uint32) { w.load(in, op, ext, m) }
 }
@@ -364,15 +364,15 @@ func decodeSt(d *decoder) {
 	op.elem = t.bytes()
 	args := d.st.args
 	if len(args) != 2 && !(policy && len(args) == 3) {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	if op.order.acquire {
-		d.fail("st.acquire")
+		d.malformed("st.acquire")
 	}
 	vals := vector(&args[1])
 	if len(vals) != op.n {
-		d.fail("vector of %d elements expected", op.n)
+		d.malformed("vector of %d elements expected", op.n)
 		return
 	}
 	for i := range vals {
@@ -380,10 +380,10 @@ func decodeSt(d *decoder) {
 	}
 	d.address(&args[0], op)
 	if op.space == spConst {
-		d.fail("store to constant memory")
+		d.malformed("store to constant memory")
 	}
 	if t.width() > 64 {
-		d.fail("128-bit element")
+		d.lacks("128-bit element")
 	}
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) { w.store(in, op, m) }

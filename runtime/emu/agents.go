@@ -96,7 +96,7 @@ func (d *decoder) needsProxies() {
 func (d *decoder) tensormapScope() strength {
 	scope, ok := scopeNames[d.oneOf("cta", "cluster", "gpu", "sys")]
 	if !ok {
-		d.fail("a release or an acquire of tensor maps needs a scope")
+		d.malformed("a release or an acquire of tensor maps needs a scope")
 	}
 	if d.needsProxies(); scope != gpuScope {
 		d.c.prog.visibilities = visibilities

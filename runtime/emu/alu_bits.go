@@ -92,7 +92,7 @@ func decodeLop3(d *decoder) {
 	d.typ1()
 	args := d.st.args
 	if args[0].pair != nil || boolOp != "" {
-		d.fail("lop3 with a predicate")
+		d.lacks("lop3 with a predicate")
 		return
 	}
 	d.dst()
@@ -100,7 +100,7 @@ func decodeLop3(d *decoder) {
 		d.src(i, types["b32"])
 	}
 	if args[4].kind != argInt {
-		d.fail("the table of lop3 must be a number")
+		d.malformed("the table of lop3 must be a number")
 	}
 	lut := args[4].val
 	f := func(a, b, c uint64) uint64 {

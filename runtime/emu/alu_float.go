@@ -129,7 +129,7 @@ func decodeFloat2(d *decoder, _ typ) {
 		return
 	}
 	if len(ts) != 1 {
-		d.fail("mixed types")
+		d.lacks("mixed types")
 		return
 	}
 	t := ts[0]
@@ -140,11 +140,11 @@ func decodeFloat2(d *decoder, _ typ) {
 		return
 	}
 	if o.xorsign != o.ab {
-		d.fail(".xorsign needs .abs")
+		d.malformed(".xorsign needs .abs")
 	}
 	d.needArithmetic(t)
 	if (o.nan || o.xorsign) && !minmax || op == "div" && approx == "" && o.mode == rn && t.bits < 32 {
-		d.fail("%s on %s", op, t.named)
+		d.lacks("%s on %s", op, t.named)
 		return
 	}
 	d.dst()
@@ -167,7 +167,7 @@ func decodeFloat2(d *decoder, _ typ) {
 // needArithmetic refuses formats that only conversions and matrix instructions know.
 func (d *decoder) needArithmetic(t typ) {
 	if t.bits < 16 || t.fmt == fmtTF32 {
-		d.fail("%s on %s", d.base, t.named)
+		d.lacks("%s on %s", d.base, t.named)
 	}
 }
 
@@ -353,7 +353,7 @@ func decodeFma(d *decoder) {
 	o.mode, _ = d.rounding()
 	o.ftz, o.sat, o.relu = d.flag("ftz"), d.flag("sat"), d.flag("relu")
 	if d.flag("oob") {
-		d.fail("modifier .oob")
+		d.lacks("modifier .oob")
 	}
 	ts := d.types()
 	if mixedOperand(ts) {
@@ -361,7 +361,7 @@ func decodeFma(d *decoder) {
 		return
 	}
 	if len(ts) != 1 {
-		d.fail("mixed types")
+		d.lacks("mixed types")
 		return
 	}
 	t := ts[0]
@@ -427,7 +427,7 @@ func decodeFloat1(d *decoder, _ typ) {
 	t := d.typ1()
 	d.needArithmetic(t)
 	if ftz && t.fmt != fmtF32 {
-		d.fail(".ftz on %s", t.named)
+		d.lacks(".ftz on %s", t.named)
 		return
 	}
 	d.dst()

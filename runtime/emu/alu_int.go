@@ -109,7 +109,7 @@ func decodeArith(d *decoder) {
 	sat := d.flag("sat")
 	t := d.typ1()
 	if t.n == 2 && (d.base == "div" || d.base == "rem") || intOps[d.base].u == nil {
-		d.fail("%s on %s", d.base, t.named)
+		d.lacks("%s on %s", d.base, t.named)
 		return
 	}
 	d.dst()
@@ -118,7 +118,7 @@ func decodeArith(d *decoder) {
 	d.in.vec = int2(d.base, t)
 	if sat {
 		if t.named != "s32" {
-			d.fail(".sat needs .s32")
+			d.lacks(".sat needs .s32")
 		}
 		f := intOps[d.base].s
 		d.in.vec = lift2(func(a, b uint64) uint64 {
@@ -152,7 +152,7 @@ func decodeMul(d *decoder) {
 	d.src(2, t)
 	d.in.vec = mulFn(part, t)
 	if part == "" {
-		d.fail("mul needs .lo, .hi or .wide")
+		d.malformed("mul needs .lo, .hi or .wide")
 	}
 	d.widens(part, t)
 	if part == "lo" {
@@ -398,7 +398,7 @@ func decodeDp(d *decoder) {
 	}
 	ts := d.types()
 	if len(ts) != 2 {
-		d.fail("two types expected")
+		d.malformed("two types expected")
 		return
 	}
 	d.dst()

@@ -12,7 +12,7 @@ func decodeMath(d *decoder) {
 	o.ftz = d.flag("ftz")
 	ts := d.types()
 	if len(ts) != 1 {
-		d.fail("one type expected")
+		d.malformed("one type expected")
 		return
 	}
 	t := ts[0]

@@ -13,7 +13,7 @@ func mixedOperand(ts []typ) bool {
 func (d *decoder) decodeMixed(narrow typ, o fopt) {
 	last := len(d.st.args) - 1
 	if o.ftz || o.relu || o.nan || o.xorsign || last != 2 && d.base != "fma" {
-		d.fail("this form of mixed-precision %s", d.base)
+		d.lacks("this form of mixed-precision %s", d.base)
 		return
 	}
 	d.dst()
@@ -34,7 +34,7 @@ func (d *decoder) decodeMixed(narrow typ, o fopt) {
 	case "fma":
 		d.in.vec = lift3(func(a, b, c uint64) uint64 { return finish(wide(uint32(a))*wide(uint32(b)), float64(f32(c))) })
 	default:
-		d.fail("mixed types")
+		d.lacks("mixed types")
 	}
 }
 
@@ -42,7 +42,7 @@ func (d *decoder) decodeMixed(narrow typ, o fopt) {
 // operation twice.
 func (d *decoder) decodeMinMax3(t typ, o fopt) {
 	if t.named != "f32" || o.xorsign || o.sat {
-		d.fail("this form of %s with three inputs", d.base)
+		d.lacks("this form of %s with three inputs", d.base)
 		return
 	}
 	d.dst()

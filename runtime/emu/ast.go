@@ -1,6 +1,9 @@
 package emu
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // argKind says what an operand of an instruction is.
 type argKind uint8
@@ -90,6 +93,7 @@ type function struct {
 	pcOf     []int // place in the program of each statement, while it is compiled
 
 	callees   []*function // with a body
+	compiled  bool        // for an entry
 	visit     int         // when the search for components met it, from 1
 	component int         // of the graph of calls: a call within one is recursive
 }
@@ -207,3 +211,16 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
 }
+
+// UnsupportedError is PTX text that the emulator cannot read: its place and what is not implemented, or above a limit. It wraps errors.ErrUnsupported.
+type UnsupportedError struct {
+	File      string
+	Line, Col int
+	Msg       string
+}
+
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: not supported: %s", e.File, e.Line, e.Col, e.Msg)
+}
+
+func (e *UnsupportedError) Unwrap() error { return errors.ErrUnsupported }

@@ -4,7 +4,7 @@ package emu
 func decodeCp(d *decoder) {
 	reduce := d.flag("reduce")
 	if !d.flag("async") {
-		d.fail("cp without .async")
+		d.lacks("cp without .async")
 		return
 	}
 	d.in.kind = kExec
@@ -27,14 +27,14 @@ func decodeCp(d *decoder) {
 	case len(d.mods) > 0 && (d.mods[0] == "ca" || d.mods[0] == "cg"):
 		d.asyncCopy()
 	default:
-		d.fail("this form of cp.async")
+		d.lacks("this form of cp.async")
 	}
 }
 
 // number is the one operand of an instruction, a literal.
 func (d *decoder) number() (int, bool) {
 	if len(d.st.args) != 1 || d.st.args[0].kind != argInt {
-		d.fail("a number expected")
+		d.malformed("a number expected")
 		return 0, false
 	}
 	return int(d.st.args[0].val), true
@@ -53,12 +53,12 @@ func (d *decoder) asyncCopy() {
 		args = args[:len(args)-1]
 	}
 	if len(args) < 3 || len(args) > 4 || args[2].kind != argInt {
-		d.fail("wrong operands")
+		d.malformed("wrong operands")
 		return
 	}
 	size := int(args[2].val)
 	if size != 16 && (wide || size != 4 && size != 8) {
-		d.fail("size %d", size)
+		d.malformed("size %d", size)
 		return
 	}
 	op := &copyOp{dst: memOp{space: spShared, elem: size, n: 1}, src: memOp{space: spGlobal, elem: size, n: 1}, size: size, srcSize: -1}
@@ -84,7 +84,7 @@ func (d *decoder) asyncArrive() {
 	op := &memOp{space: d.decodeSpace(), elem: 8, n: 1}
 	d.flag("b64")
 	if len(d.st.args) != 1 {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	d.address(&d.st.args[0], op)

@@ -420,7 +420,7 @@ L:	mbarrier.try_wait.parity.shared.b64 %p2, [%r3+512], 0;
 		{load, all, ""}, {load, global, ""}, {load, cta, other}, {load, cluster, other}, {load, "", "no fence.proxy.async"},
 		{storeShared, all, ""}, {storeShared, global, other}, {storeShared, cta, ""}, {storeShared, cluster, ""}, {storeShared, "", "no fence.proxy.async"},
 		{storeOver, all, ""}, {storeOver, global, ""}, {storeOver, cta, other}, {storeOver, "", "no fence.proxy.async"},
-		{storeShared, "fence.proxy.async.local", "unsupported"},
+		{storeShared, "fence.proxy.async.local", "not supported"},
 	} {
 		src := strings.Replace(sharedKernel(strings.Replace(c.body, "FENCE;", strings.TrimPrefix(c.fence+";", ";"), 1)), "sm_80", "sm_90", 1)
 		_, err := runText(t, src, 32, make([]byte, 256), Options{})

@@ -31,12 +31,12 @@ func decodeAtom(d *decoder) {
 		want = 3
 	}
 	if len(args) != want && !(policy && len(args) == want+1) {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	vals := vector(&args[1])
 	if len(vals) != mem.n || d.base != "red" && len(d.in.dst) != mem.n || mem.n > 1 && op == "cas" {
-		d.fail("vector of %d elements expected", mem.n)
+		d.malformed("vector of %d elements expected", mem.n)
 		return
 	}
 	for i := range vals {
@@ -49,7 +49,7 @@ func decodeAtom(d *decoder) {
 	f := d.atomicOp(op, t)
 	global := onGlobal(op, t, f)
 	if t.width() > 64 {
-		d.fail("128-bit atomics")
+		d.lacks("128-bit atomics")
 	}
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) {
@@ -156,7 +156,7 @@ func (d *decoder) atomicOp(op string, t typ) func(a, b uint64) uint64 {
 		}
 		return atomicInt(op, t)
 	}
-	d.fail("operation %s", op)
+	d.lacks("operation %s", op)
 	return nil
 }
 
@@ -202,7 +202,7 @@ func (d *decoder) atomicFloat(op string, t typ) func(a, b uint64) uint64 {
 	case t.bits == 16:
 		return packed(t, half2(op, t.fmt, fopt{}))
 	}
-	d.fail("atomic %s on %s", op, t.named)
+	d.lacks("atomic %s on %s", op, t.named)
 	return nil
 }
 
@@ -224,7 +224,7 @@ func decodeFence(d *decoder) {
 	sem := d.oneOf("sc", "acq_rel", "acquire", "release")
 	scope := d.oneOf("cta", "cluster", "gpu", "sys", "gl")
 	if scope == "" {
-		d.fail("a fence needs a scope")
+		d.malformed("a fence needs a scope")
 	}
 	o := order{s: scopeNames[scope], acquire: sem != "release", release: sem != "acquire"}
 	d.in.exec = func(w *warp, in *inst, m uint32) { w.fence(m, o) }

@@ -59,7 +59,7 @@ func decodeBar(d *decoder) {
 		op.red = d.oneOf("popc", "and", "or")
 		t := d.typ1()
 		if len(args) < 3 || op.red == "" {
-			d.fail("wrong operands")
+			d.malformed("wrong operands")
 			return
 		}
 		if t.cls == clsPred {
@@ -73,16 +73,16 @@ func decodeBar(d *decoder) {
 	case "arrive":
 		op.arrive = true
 		if len(args) != 2 {
-			d.fail("arrive needs a thread count")
+			d.malformed("arrive needs a thread count")
 			return
 		}
 	case "sync":
 	default:
-		d.fail("sync, arrive or red expected")
+		d.lacks("sync, arrive or red expected")
 		return
 	}
 	if len(args) < 1 || len(args) > 2 {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	op.id = len(d.in.src)

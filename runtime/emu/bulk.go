@@ -63,13 +63,15 @@ func (d *decoder) bulk(reduce bool) {
 // bulkForm takes the modifiers that linear and tensor copies share: spaces, completion, multicast, hints, reduction.
 func (d *decoder) bulkForm(op *bulkOp, tensor, reduce bool) bool {
 	if policy := d.cacheHints(); policy && len(d.st.args) > 0 {
-		d.st.args = d.st.args[:len(d.st.args)-1]
+		st := *d.st // which is decoded again for another entry
+		st.args = st.args[:len(st.args)-1]
+		d.st = &st
 	}
 	var sp [2]space
 	for i := range sp {
 		m := d.oneOf("shared::cluster", "shared::cta", "global")
 		if m == "" {
-			d.fail("the spaces of a bulk copy are missing")
+			d.lacks("the spaces of a bulk copy are missing")
 			return false
 		}
 		sp[i] = spaceNames[m]
@@ -78,12 +80,12 @@ func (d *decoder) bulkForm(op *bulkOp, tensor, reduce bool) bool {
 	toShared := sp[0] != spGlobal
 	switch {
 	case !toShared && sp[1] != spShared, toShared && sp[1] == spCluster, sp[0] == spShared && sp[1] == spShared:
-		d.fail("a bulk copy from %s to %s", sp[1], sp[0])
+		d.lacks("a bulk copy from %s to %s", sp[1], sp[0])
 		return false
 	}
 	op.onMbar = d.flag("mbarrier::complete_tx::bytes")
 	if op.onMbar == d.flag("bulk_group") || op.onMbar != toShared {
-		d.fail("this completion of a bulk copy")
+		d.lacks("this completion of a bulk copy")
 		return false
 	}
 	if d.flag("multicast::cluster") {
@@ -104,7 +106,7 @@ func (d *decoder) bulkForm(op *bulkOp, tensor, reduce bool) bool {
 			op.reduce = d.bulkReduction(name, op.elem)
 		}
 	}
-	return d.err == nil
+	return !d.refused()
 }
 
 // bulkReduction gives the operation on one element.
@@ -125,7 +127,7 @@ func (d *decoder) linearOperands(op *bulkOp) {
 		}
 	}
 	if len(args) != want {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	d.address(&args[0], &op.dst)

@@ -114,7 +114,7 @@ func decodeClusterBarrier(d *decoder) {
 	relaxed := d.oneOf("release", "relaxed", "acquire") == "relaxed"
 	aligned := d.flag("aligned")
 	if verb == "" || len(d.st.args) > 0 {
-		d.fail("this form of barrier.cluster")
+		d.lacks("this form of barrier.cluster")
 		return
 	}
 	d.in.kind = kSync

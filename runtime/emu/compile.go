@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -75,10 +76,32 @@ type Param struct {
 	offset      int
 }
 
-func compileEntry(m *Module, f *function) *Entry {
+func newCompiler(m *Module) *compiler {
 	c := &compiler{mod: m, prog: &program{agents: 1, visibilities: 1}, consts: map[uint64]opnd{}, addrs: map[addrKey]opnd{},
 		opIndex: map[string]int32{}, starts: map[*function]int{}, frame: map[*function]int{},
 		vars: map[*variable]bool{}, slots: map[regKey]int32{}}
+	c.constant(0)
+	return c
+}
+
+// malformed keeps the first malformed instruction of the text.
+func (c *compiler) malformed(st *stmt, format string, args ...any) {
+	e := &SyntaxError{c.mod.name, st.line, st.col, fmt.Sprintf(format, args...)}
+	if old := c.mod.malformed; old == nil || e.Line < old.Line || e.Line == old.Line && e.Col < old.Col {
+		c.mod.malformed = e
+	}
+}
+
+// compileUncalled decodes a function that no entry calls, for its errors only.
+func compileUncalled(m *Module, f *function) {
+	c := newCompiler(m)
+	c.fn = f
+	c.callee(f)
+	c.function(f)
+}
+
+func compileEntry(m *Module, f *function) *Entry {
+	c := newCompiler(m)
 	e := &Entry{Name: f.name, ReqNTID: f.reqntid, MaxNTID: f.maxntid, Cluster: f.cluster, BlocksAreClusters: f.clusters, prog: c.prog, mod: m, fn: f}
 	off := 0
 	for _, v := range f.params {
@@ -87,13 +110,13 @@ func compileEntry(m *Module, f *function) *Entry {
 		e.Params = append(e.Params, Param{v.name, v.size, v.align, off})
 		off += v.size
 	}
-	c.constant(0)
 	c.frame[f] = -1
 	for _, c.fn = range calleesFirst(f, map[*function]bool{}, nil) {
 		if c.fn != f {
 			c.callee(c.fn)
 		}
 		c.function(c.fn)
+		c.fn.compiled = true
 	}
 	c.prog.start = int32(c.starts[f])
 	for _, x := range c.fixes {

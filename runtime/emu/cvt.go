@@ -22,7 +22,7 @@ func decodeCvt(d *decoder) {
 	o, hasMode := d.conversionOptions()
 	ts := d.types()
 	if len(ts) != 2 {
-		d.fail("two types expected")
+		d.malformed("two types expected")
 		return
 	}
 	dt, st := ts[0], ts[1]
@@ -35,21 +35,21 @@ func decodeCvt(d *decoder) {
 	}
 	d.src(1, st)
 	if nsrc != 1 {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	var f func(a uint64) uint64
 	switch {
 	case dt.isFloat() && st.isFloat():
 		if o.imode == "" && !hasMode && dt.bits < st.bits {
-			d.fail("a narrowing conversion needs a rounding mode")
+			d.malformed("a narrowing conversion needs a rounding mode")
 		}
 		f = cvtFloat(dt, st, o)
 	case dt.isFloat():
 		f = cvtFromInt(dt, st, o)
 	case st.isFloat():
 		if o.imode == "" {
-			d.fail("a conversion to integer needs a rounding mode")
+			d.malformed("a conversion to integer needs a rounding mode")
 		}
 		f = cvtToInt(dt, st, o)
 	default:
@@ -315,7 +315,7 @@ func (d *decoder) cvtPacked(dt, st typ, o copt, nsrc int) {
 			return r
 		})
 	default:
-		d.fail("cvt from %s to %s", st.named, dt.named)
+		d.lacks("cvt from %s to %s", st.named, dt.named)
 	}
 }
 
@@ -325,7 +325,7 @@ func decodeCvtPack(d *decoder) {
 	d.flag("sat")
 	ts := d.types()
 	if len(ts) < 2 {
-		d.fail("types expected")
+		d.malformed("types expected")
 		return
 	}
 	ct := ts[0]

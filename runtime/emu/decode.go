@@ -8,24 +8,32 @@ import (
 // decoder turns one statement into an instruction. Decoders remove the modifiers that they handle; one that is left
 // over makes the instruction unsupported, so none is ignored by accident.
 type decoder struct {
-	c    *compiler
-	st   *stmt
-	base string
-	mods []string
-	in   *inst
-	err  error
+	c     *compiler
+	st    *stmt
+	base  string
+	mods  []string
+	in    *inst
+	wrong string // the first rule of PTX that the instruction breaks
+	lack  string // the first thing in it that the emulator does not implement
 }
 
-// unsupported is the reason why an instruction cannot run here.
-type unsupported struct{ why string }
-
-func (u *unsupported) Error() string { return u.why }
-
-func (d *decoder) fail(format string, args ...any) {
-	if d.err == nil {
-		d.err = &unsupported{fmt.Sprintf(format, args...)}
+// malformed says that the instruction breaks a rule of PTX. It counts where all of the instruction is known: a form that the emulator
+// lacks may have other rules.
+func (d *decoder) malformed(format string, args ...any) {
+	if d.wrong == "" {
+		d.wrong = fmt.Sprintf(format, args...)
 	}
 }
+
+// lacks says that the emulator does not implement the instruction.
+func (d *decoder) lacks(format string, args ...any) {
+	if d.lack == "" {
+		d.lack = fmt.Sprintf(format, args...)
+	}
+}
+
+// refused tells whether the instruction is known not to run.
+func (d *decoder) refused() bool { return d.wrong != "" || d.lack != "" }
 
 // flag takes a modifier if it is there.
 func (d *decoder) flag(name string) bool {
@@ -69,7 +77,7 @@ func (d *decoder) types() (ts []typ) {
 func (d *decoder) typ1() typ {
 	ts := d.types()
 	if len(ts) != 1 {
-		d.fail("expected one type")
+		d.malformed("expected one type")
 		return types["b32"]
 	}
 	return ts[0]
@@ -86,7 +94,7 @@ func (d *decoder) rounding() (rnd, bool) {
 // nargs checks the operand count.
 func (d *decoder) nargs(lo, hi int) bool {
 	if n := len(d.st.args); n < lo || n > hi {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return false
 	}
 	return true
@@ -95,10 +103,10 @@ func (d *decoder) nargs(lo, hi int) bool {
 // dst adds the first operand, a register, as the destination.
 func (d *decoder) dst() { d.dstArg(d.arg(0)) }
 
-// arg gives operand i; one that is missing makes the instruction unsupported.
+// arg gives operand i; one that is missing makes the instruction malformed.
 func (d *decoder) arg(i int) *arg {
 	if i >= len(d.st.args) {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return &arg{}
 	}
 	return &d.st.args[i]
@@ -107,13 +115,13 @@ func (d *decoder) arg(i int) *arg {
 func (d *decoder) dstArg(a *arg) {
 	o := noReg
 	if a.kind != argName || a.neg || a.off != 0 || a.pair != nil {
-		d.fail("destination must be a register")
+		d.malformed("destination must be a register")
 	} else if a.name != "_" {
 		slot, t, ok := d.c.register(d.st.scope, a.name)
 		if !ok {
-			d.fail("undeclared register %s", a.name)
+			d.malformed("undeclared register %s", a.name)
 		} else if t.cls == clsPred {
-			d.fail("destination %s is a predicate", a.name)
+			d.malformed("destination %s is a predicate", a.name)
 		} else {
 			if len(d.in.dst) == 0 {
 				d.in.dmask = t.mask()
@@ -145,22 +153,26 @@ func (d *decoder) value(a *arg, t typ) opnd {
 	case argInt:
 		v := a.val
 		if t.isFloat() && t.n == 1 && t.bits >= 32 {
-			d.fail("integer literal for a float operand")
+			d.malformed("integer literal for a float operand")
 		}
 		return d.c.constant(v & t.mask())
 	case argFloat:
 		return d.c.constant(floatLiteral(*a, t) & t.mask())
 	case argName:
 		if a.neg || a.pair != nil {
-			d.fail("negated operand")
+			d.malformed("negated operand")
 		}
 		if slot, rt, ok := d.c.register(d.st.scope, a.name); ok {
 			if rt.cls == clsPred {
-				d.fail("predicate %s as a value", a.name)
+				d.malformed("predicate %s as a value", a.name)
 			}
 			return slot
 		}
 		if fn, ok := specials[a.name]; ok {
+			if fn == nil {
+				d.lacks("special register %s", a.name)
+				break
+			}
 			return d.c.special(d.st, a.name, fn)
 		}
 		if a.name == "WARP_SZ" {
@@ -169,9 +181,13 @@ func (d *decoder) value(a *arg, t typ) opnd {
 		if v := d.st.scope.variable(a.name); v != nil {
 			return d.c.address(v, a.off, false)
 		}
-		d.fail("undeclared name %s", a.name)
+		if d.c.mod.funcs[a.name] != nil {
+			d.lacks("address of a function")
+		} else {
+			d.malformed("undeclared name %s", a.name)
+		}
 	default:
-		d.fail("unexpected operand")
+		d.malformed("unexpected operand")
 	}
 	return d.c.constant(0)
 }
@@ -182,7 +198,7 @@ func (d *decoder) predDst(a *arg) {
 	if a.name != "_" {
 		s, ok := d.c.predicate(d.st.scope, a.name)
 		if !ok || a.kind != argName || a.neg {
-			d.fail("destination must be a predicate")
+			d.malformed("destination must be a predicate")
 		}
 		slot = s
 	}
@@ -197,7 +213,7 @@ func (d *decoder) predSrc(a *arg) {
 	}
 	s, ok := d.c.predicate(d.st.scope, a.name)
 	if !ok || a.kind != argName || a.pair != nil {
-		d.fail("operand must be a predicate")
+		d.malformed("operand must be a predicate")
 	}
 	d.in.psrc = append(d.in.psrc, pref{s, a.neg})
 }
@@ -210,7 +226,7 @@ func vector(a *arg) []arg {
 	return []arg{*a}
 }
 
-// decode fills in the instruction of a statement, or a trap that says why it cannot.
+// decode fills in the instruction of a statement, or a trap that says what the emulator lacks for it.
 func (c *compiler) decode(st *stmt) {
 	parts := splitDots(st.op)
 	in := inst{guard: -1, line: int32(st.line), loc: st.loc, text: strings.TrimSpace(st.text), dmask: ^uint64(0), rule: ruleAny}
@@ -218,31 +234,74 @@ func (c *compiler) decode(st *stmt) {
 	if st.guard != "" {
 		slot, ok := c.predicate(st.scope, st.guard)
 		if !ok {
-			d.fail("undeclared predicate %s", st.guard)
+			d.malformed("undeclared predicate %s", st.guard)
 		}
 		in.guard, in.guardNeg = slot, st.guardNeg
 	}
 	f := familyOf[parts[0]]
 	if f == nil {
-		d.fail("unknown opcode")
-	} else if d.err == nil && d.fits(f) {
+		d.lacks("unknown opcode")
+	} else if d.fits(f) {
 		f.decode(d)
 	}
-	if d.err == nil && len(d.mods) > 0 {
-		d.fail("modifier .%s", d.mods[0])
+	switch {
+	case len(d.mods) > 0 && d.wrong != "":
+		d.lacks("%s", d.wrong)
+	case len(d.mods) > 0:
+		d.lacks("modifier .%s", d.mods[0])
 	}
-	if d.err != nil {
-		why := d.err.Error()
-		c.unsupported = append(c.unsupported, oneLine(in.text)+" ("+why+")")
-		in.kind, in.vec, in.flow, in.sync = kExec, nil, nil, nil
-		in.dst, in.src, in.pdst, in.psrc, in.firstPinned, in.address, in.widened = nil, nil, nil, nil, 0, 0, 0
-		in.exec = func(w *warp, in *inst, m uint32) {
-			w.fail(Unsupported, m, 0, "unsupported instruction: %s (%s)", oneLine(in.text), why)
-		}
+	if d.refused() {
+		d.refuse()
 	}
 	in.pure = d.isPure()
 	in.op = c.opcode(st.op)
 	c.prog.code = append(c.prog.code, in)
+}
+
+// refuse makes an error of a malformed instruction, and a trap of one that is not implemented.
+func (d *decoder) refuse() {
+	in, text := d.in, oneLine(d.in.text)
+	name := d.undeclared(d.st.args)
+	switch {
+	case name != "":
+		d.c.malformed(d.st, "undeclared name %s in '%s'", name, text)
+	case d.lack == "":
+		d.c.malformed(d.st, "%s in '%s'", d.wrong, text)
+	}
+	text = fmt.Sprintf("%s (%s)", text, d.lack)
+	d.c.unsupported = append(d.c.unsupported, text)
+	in.kind, in.vec, in.flow, in.sync = kExec, nil, nil, nil
+	in.dst, in.src, in.pdst, in.psrc, in.firstPinned, in.address, in.widened = nil, nil, nil, nil, 0, 0, 0
+	in.exec = func(w *warp, in *inst, m uint32) { w.fail(Unsupported, m, 0, "%s", text) }
+}
+
+// undeclared gives the first name among operands that nothing declares, or "".
+func (d *decoder) undeclared(args []arg) string {
+	for i := range args {
+		a := &args[i]
+		inner := a.list
+		for _, more := range []*arg{a.base, a.pair} {
+			if more != nil {
+				inner = append(inner[:len(inner):len(inner)], *more)
+			}
+		}
+		if name := d.undeclared(inner); name != "" {
+			return name
+		}
+		if a.kind == argName && !d.declared(a.name) {
+			return a.name
+		}
+	}
+	return ""
+}
+
+func (d *decoder) declared(name string) bool {
+	sc := d.st.scope
+	_, _, register := sc.reg(name)
+	_, label := sc.label(name)
+	_, list := sc.targets(name)
+	_, special := specials[name]
+	return register || label || list || special || name == "_" || name == "WARP_SZ" || sc.variable(name) != nil || d.c.mod.funcs[name] != nil
 }
 
 // isPure tells whether every destination depends on the sources of its lane alone.
@@ -261,18 +320,19 @@ func (d *decoder) isPure() bool {
 	return false
 }
 
-// fits checks a statement against its row: the number of operands and the types in the opcode.
+// fits checks a statement against its row, which holds for all forms: the number of operands and the types in the opcode.
 func (d *decoder) fits(f *family) bool {
-	if !d.nargs(f.min, f.max) {
-		return false
-	}
+	ok := d.nargs(f.min, f.max)
 	for _, m := range d.mods {
-		if _, ok := types[m]; ok && f.types != anyType && !strings.Contains(" "+f.types+" ", " "+m+" ") {
-			d.fail("type .%s", m)
-			return false
+		if _, known := types[m]; known && f.types != anyType && !strings.Contains(" "+f.types+" ", " "+m+" ") {
+			d.malformed("type .%s", m)
+			ok = false
 		}
 	}
-	return true
+	if !ok {
+		d.mods = nil
+	}
+	return ok
 }
 
 // oneLine folds white space for messages.

@@ -6,7 +6,7 @@ func decodeBra(d *decoder) {
 	a := &d.st.args[0]
 	d.in.kind = kBranch
 	if a.kind != argName || !d.c.branch(d.st, a.name, nil) {
-		d.fail("undefined label")
+		d.malformed("undefined label")
 		return
 	}
 	if !uni || d.in.guard < 0 {
@@ -33,13 +33,13 @@ func decodeBrx(d *decoder) {
 		}
 	}
 	if !ok {
-		d.fail("undefined list of branch targets")
+		d.malformed("undefined list of branch targets")
 		return
 	}
 	to := make([]int32, len(names))
 	for i, n := range names {
 		if !d.c.branch(d.st, n, &to[i]) {
-			d.fail("undefined label %s", n)
+			d.malformed("undefined label %s", n)
 		}
 	}
 	d.in.kind = kBranch
@@ -133,7 +133,7 @@ func decodeCall(d *decoder) {
 	// The results are copied by an instruction after the call.
 	call := *d.in
 	d.c.prog.code = append(d.c.prog.code, call)
-	*d.in = inst{kind: kExec, guard: call.guard, guardNeg: call.guardNeg, line: call.line, text: call.text, rule: ruleNone, dmask: ^uint64(0)}
+	*d.in = inst{kind: kExec, guard: call.guard, guardNeg: call.guardNeg, line: call.line, loc: call.loc, text: call.text, rule: ruleNone, dmask: ^uint64(0)}
 	d.in.exec = func(w *warp, in *inst, m uint32) {
 		lanes(m, func(i int) {
 			for _, c := range results {
@@ -151,7 +151,7 @@ func (d *decoder) callParts() (f *function, rets, ins []arg) {
 		rets, args = args[0].list, args[1:]
 	}
 	if len(args) == 0 || args[0].kind != argName {
-		d.fail("indirect call")
+		d.lacks("indirect call")
 		return nil, nil, nil
 	}
 	name := args[0].name
@@ -160,7 +160,7 @@ func (d *decoder) callParts() (f *function, rets, ins []arg) {
 	}
 	f = d.c.mod.funcs[name]
 	if f == nil {
-		d.fail("call of undeclared %s", name)
+		d.malformed("call of undeclared %s", name)
 		return nil, nil, nil
 	}
 	if b := builtins[name]; b != nil && !f.defined {
@@ -168,15 +168,15 @@ func (d *decoder) callParts() (f *function, rets, ins []arg) {
 		return nil, nil, nil
 	}
 	if !f.defined {
-		d.fail("call of %s, which has no body", name)
+		d.lacks("call of %s, which has no body", name)
 		return nil, nil, nil
 	}
 	if len(ins) != len(f.params) || len(rets) != len(f.rets) {
-		d.fail("call of %s with %d arguments", name, len(ins))
+		d.malformed("call of %s with %d arguments", name, len(ins))
 		return nil, nil, nil
 	}
 	if f.component == d.c.fn.component {
-		d.fail("recursive call of %s", name)
+		d.lacks("recursive call of %s", name)
 		return nil, nil, nil
 	}
 	return f, rets, ins
@@ -189,11 +189,11 @@ func (d *decoder) paramCopies(args []arg, formals []*variable) (out []paramCopy)
 	for i, a := range args {
 		v := d.st.scope.variable(a.name)
 		if a.kind != argName || v == nil || v.home() != spLocal {
-			d.fail("argument %d of a call is not a .param variable", i)
+			d.lacks("argument %d of a call is not a .param variable", i)
 			return nil
 		}
 		if v.size != formals[i].size {
-			d.fail("argument %d of a call has %d bytes, %d expected", i, v.size, formals[i].size)
+			d.malformed("argument %d of a call has %d bytes, %d expected", i, v.size, formals[i].size)
 		}
 		d.c.allocVar(v)
 		out = append(out, paramCopy{v.offset, formals[i].offset, v.size})

@@ -18,7 +18,7 @@ func decodeLdmatrix(d *decoder) {
 		return
 	}
 	if !d.flag("m8n8") {
-		d.fail("only shapes m8n8 and m16n16")
+		d.lacks("only shapes m8n8 and m16n16")
 		return
 	}
 	switch d.oneOf("x1", "x2", "x4") {
@@ -32,7 +32,7 @@ func decodeLdmatrix(d *decoder) {
 	op.trans = d.flag("trans")
 	op.mem = memOp{space: d.decodeSpace(), elem: 16, n: 1}
 	if !d.flag("b16") {
-		d.fail("only .b16")
+		d.lacks("only .b16")
 		return
 	}
 	regs, addr := &d.st.args[0], &d.st.args[1]
@@ -42,7 +42,7 @@ func decodeLdmatrix(d *decoder) {
 	}
 	v := vector(regs)
 	if len(v) != op.n {
-		d.fail("vector of %d registers expected", op.n)
+		d.malformed("vector of %d registers expected", op.n)
 		return
 	}
 	for i := range v {
@@ -152,7 +152,7 @@ func (w *warp) stmatrix(in *inst, op *matrixOp) {
 func decodeMovmatrix(d *decoder) {
 	for _, m := range []string{"sync", "aligned", "m8n8", "trans", "b16"} {
 		if !d.flag(m) {
-			d.fail("this form of movmatrix")
+			d.lacks("this form of movmatrix")
 			return
 		}
 	}

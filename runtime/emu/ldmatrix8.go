@@ -14,7 +14,7 @@ func (d *decoder) decodeLdmatrix8() {
 	op.mem = memOp{space: d.decodeSpace(), elem: 16, n: 1}
 	v := vector(&d.st.args[0])
 	if d.base != "ldmatrix" || !d.flag("trans") || !d.flag("b8") || op.n == 0 || len(v) != 2*op.n {
-		d.fail("this form of %s with m16n16", d.base)
+		d.lacks("this form of %s with m16n16", d.base)
 		return
 	}
 	for i := range v {

@@ -13,16 +13,26 @@ type scanner struct {
 	file string
 	src  string
 	pos  int
-	line int // 1-based line of pos
-	bol  int // position where that line begins
-	err  *SyntaxError
+	line int   // 1-based line of pos
+	bol  int   // position where that line begins
+	err  error // a *SyntaxError or an *UnsupportedError
 }
 
 const maxPTX = 256 << 20
 
+// fail ends the text with an error about what stands at the scanner.
 func (s *scanner) fail(format string, args ...any) {
+	s.end(&SyntaxError{s.file, s.line, s.pos - s.bol + 1, fmt.Sprintf(format, args...)})
+}
+
+// lacks ends the text because of something that is not implemented, or above a limit.
+func (s *scanner) lacks(format string, args ...any) {
+	s.end(&UnsupportedError{s.file, s.line, s.pos - s.bol + 1, fmt.Sprintf(format, args...)})
+}
+
+func (s *scanner) end(err error) {
 	if s.err == nil {
-		s.err = &SyntaxError{s.file, s.line, s.pos - s.bol + 1, fmt.Sprintf(format, args...)}
+		s.err = err
 		s.pos = len(s.src)
 	}
 }

@@ -122,13 +122,13 @@ func decodeMbarrier(d *decoder) {
 	form, ok := mbarForms[verb]
 	switch {
 	case !ok:
-		d.fail("unknown operation")
+		d.lacks("unknown operation")
 		return
 	case len(f.args) < form.least || len(f.args) > form.most:
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	case f.op.space == spCluster && verb != "arrive" && verb != "arrive_drop" && verb != "expect_tx" && verb != "complete_tx":
-		d.fail("%s on an mbarrier of another CTA", verb)
+		d.lacks("%s on an mbarrier of another CTA", verb)
 	}
 	d.in.kind = kExec
 	form.decode(d, f)
@@ -150,13 +150,13 @@ func (d *decoder) mbarArrive(f *mbarForm) {
 	args := f.args
 	if args[0].kind != argAddr {
 		if f.op.space == spCluster && args[0].name != "_" {
-			d.fail("an arrival at another CTA's mbarrier gives no state")
+			d.malformed("an arrival at another CTA's mbarrier gives no state")
 		}
 		d.dstArg(&args[0])
 		args = args[1:]
 	}
 	if len(args) < 1 || len(args) > 2 {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	if len(args) == 2 {

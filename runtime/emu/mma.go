@@ -48,14 +48,14 @@ func decodeMma(d *decoder) {
 	op.sat = d.flag("satfinite")
 	kind := d.takeKind(op)
 	if len(d.mods) != 7 || d.mods[1] != "row" || d.mods[2] != "col" {
-		d.fail("this form of mma")
+		d.lacks("this form of mma")
 		return
 	}
 	shape := d.mods[0]
 	for i, p := range []*typ{&op.d, &op.a, &op.b, &op.c} {
 		t, ok := matrixType(kind, d.mods[3+i], i == 1 || i == 2)
 		if !ok || t.n != 1 {
-			d.fail("type .%s", d.mods[3+i])
+			d.lacks("type .%s", d.mods[3+i])
 			return
 		}
 		*p = t
@@ -66,7 +66,7 @@ func decodeMma(d *decoder) {
 	}
 	sameKind := op.a.named == op.b.named || op.a.bits == op.b.bits && (!op.a.isFloat() && !op.b.isFloat() || op.a.bits == 8)
 	if !known || !sameKind || op.a.isFloat() != op.d.isFloat() {
-		d.fail("shape %s of .%s and .%s", shape, op.a.named, op.b.named)
+		d.lacks("shape %s of .%s and .%s", shape, op.a.named, op.b.named)
 		return
 	}
 	d.mods = nil
@@ -116,13 +116,13 @@ func (d *decoder) matrixOperands(op *mmaOp, shape string) {
 		more = 4
 	}
 	if len(args) != len(want)+more {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	for i, n := range want {
 		v := vector(&args[i])
 		if len(v) != n {
-			d.fail("operand %d has %d registers, %d expected", i, len(v), n)
+			d.malformed("operand %d has %d registers, %d expected", i, len(v), n)
 			return
 		}
 		for k := range v {

@@ -80,7 +80,7 @@ func (d *decoder) takeKind(op *mmaOp) *mmaKind {
 			return k
 		}
 		if !d.flag("block_scale") {
-			d.fail("%s needs .block_scale", k.name)
+			d.lacks("%s needs .block_scale", k.name)
 		}
 		vec := d.oneOf("scale_vec::1X", "scale_vec::2X", "scale_vec::4X")
 		if vec == "" {
@@ -92,7 +92,7 @@ func (d *decoder) takeKind(op *mmaOp) *mmaKind {
 		stype := d.mods[len(d.mods)-1]
 		d.mods = d.mods[:len(d.mods)-1]
 		if !hasWord(k.scales[vec], stype) {
-			d.fail("%s with .%s and scales of .%s", k.name, vec, stype)
+			d.lacks("%s with .%s and scales of .%s", k.name, vec, stype)
 		}
 		op.blocks, op.scale = blocksOf[vec], scaleValues[stype]
 		return k
@@ -129,12 +129,12 @@ func (d *decoder) takeScales(op *mmaOp, args []arg) {
 		s := &op.selectors[i]
 		ids := vector(&args[2*i+1])
 		if len(ids) != 2 {
-			d.fail("{byte-id, thread-id} expected")
+			d.malformed("{byte-id, thread-id} expected")
 			return
 		}
 		word := vector(&args[2*i])
 		if len(word) != 1 {
-			d.fail("one register of scales expected")
+			d.malformed("one register of scales expected")
 			return
 		}
 		s.scale = len(d.in.src)

@@ -20,6 +20,8 @@ type Module struct {
 	globals []*variable
 	entries map[string]*Entry
 	names   []string
+
+	malformed *SyntaxError // the first malformed instruction
 }
 
 // location is a .loc directive.

@@ -16,16 +16,16 @@ func decodeMov(d *decoder) {
 	}
 	switch {
 	case t.width() > 64:
-		d.fail("128-bit move")
+		d.lacks("128-bit move")
 	case args[1].kind == argVec && args[0].kind != argVec:
 		d.pack(t)
 	case args[0].kind == argVec && args[1].kind != argVec:
 		d.unpack(t)
 	case args[0].kind == argVec:
-		d.fail("vector move")
+		d.lacks("vector move")
 	default:
 		d.dst()
-		if fn, ok := specials[args[1].name]; ok && args[1].kind == argName {
+		if fn := specials[args[1].name]; fn != nil && args[1].kind == argName {
 			if _, _, isReg := d.c.register(d.st.scope, args[1].name); !isReg {
 				d.in.kind, d.in.exec = kExec, d.c.readSpecial(args[1].name, fn)
 				return

@@ -6,7 +6,7 @@ package emu
 func decodeMultimem(d *decoder) {
 	for _, m := range d.mods {
 		if s, ok := spaceNames[m]; ok && s != spGlobal {
-			d.fail("multimem outside of global memory")
+			d.lacks("multimem outside of global memory")
 			return
 		}
 	}
@@ -18,10 +18,10 @@ func decodeMultimem(d *decoder) {
 		decodeAtom(d)
 	case "ld_reduce":
 		if d.oneOf("add", "min", "max", "and", "or", "xor") == "" {
-			d.fail("a reduction is missing")
+			d.malformed("a reduction is missing")
 		}
 		decodeLd(d)
 	default:
-		d.fail("multimem operation")
+		d.lacks("multimem operation")
 	}
 }

@@ -82,7 +82,7 @@ func (p *parser) sourceLine() {
 func (p *parser) bodyVariable(sc *scope, w string, extern bool) {
 	sp, ok := spaceNames[strings.TrimPrefix(w, ".")]
 	if !ok {
-		p.fail("unknown directive '%s'", w)
+		p.lacks("unknown directive '%s'", w)
 		return
 	}
 	p.variables(sc, sp, extern)
@@ -95,7 +95,7 @@ const maxRegs = 1 << 24
 func (p *parser) registers(sc *scope) {
 	t, vec, _ := p.varType()
 	if vec != 1 {
-		p.fail("not supported: vector registers")
+		p.lacks("vector registers")
 	}
 	for p.err == nil {
 		d := &regDecl{typ: t, count: -1}
@@ -103,7 +103,7 @@ func (p *parser) registers(sc *scope) {
 		if p.accept('<') {
 			n := p.number()
 			if n.kind != argInt || n.val > maxRegs {
-				p.fail("too many registers")
+				p.lacks("too many registers")
 			}
 			p.expect('>')
 			d.count = int(n.val)

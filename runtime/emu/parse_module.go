@@ -16,14 +16,14 @@ type parser struct {
 // maxDepth bounds nested braces, brackets and initialisers.
 const maxDepth = 200
 
-// Parse reads a PTX module: everything is checked and decoded here, so Run only executes. An error is a
-// *SyntaxError with file, line and column. An instruction that the emulator does not know is not an error:
-// it is reported as "unsupported instruction" if it is ever executed.
+// Parse reads a PTX module: everything is checked and decoded here, so Run only executes. Malformed text, which no
+// compiler should write, is a *SyntaxError; other text that the emulator cannot read is an *UnsupportedError. A well-formed
+// instruction that it does not implement is no error: a Report says so if it is ever executed.
 func Parse(name, src string) (*Module, error) {
 	p := &parser{scanner: scanner{file: name, src: src, line: 1}}
 	p.mod = &Module{name: name, root: newScope(nil, 0), files: map[uint64]string{}, locs: make([]location, 1), funcs: map[string]*function{}, entries: map[string]*Entry{}}
 	if len(src) > maxPTX {
-		p.fail("the text is larger than %d bytes", maxPTX)
+		p.lacks("the text is larger than %d bytes", maxPTX)
 	}
 	for p.err == nil && p.peek() != 0 {
 		p.topLevel()
@@ -41,6 +41,14 @@ func Parse(name, src string) (*Module, error) {
 		}
 		p.mod.entries[f.name] = compileEntry(p.mod, f)
 		p.mod.names = append(p.mod.names, f.name)
+	for _, f := range p.mod.order {
+		if !f.entry && !f.compiled {
+			compileUncalled(p.mod, f)
+		}
+	}
+	if p.mod.malformed != nil {
+		return nil, p.mod.malformed
+	}
 	}
 	return p.mod, nil
 }
@@ -58,7 +66,7 @@ func (p *parser) topLevel() {
 		}
 	case ".address_size":
 		if a := p.number(); p.err == nil && a.val != 64 {
-			p.fail("only .address_size 64 is supported")
+			p.lacks(".address_size %d", a.val)
 		}
 	case ".file":
 		p.sourceFile()
@@ -68,7 +76,7 @@ func (p *parser) topLevel() {
 	case ".section", ".nv_intermediate_source_section":
 		p.skipSection()
 	case ".alias":
-		p.fail("not supported: .alias")
+		p.lacks(".alias")
 	case "":
 		p.fail("expected a directive, found %s", p.found())
 	default:
@@ -96,7 +104,7 @@ func (p *parser) declaration(w string) {
 				p.variables(p.mod.root, sp, extern)
 				return
 			}
-			p.fail("unknown directive '%s'", w)
+			p.lacks("unknown directive '%s'", w)
 			return
 		}
 		w = p.word(true)
@@ -227,7 +235,7 @@ const (
 // charge counts bytes of variables, before these are made, and tells whether they are within bounds.
 func (p *parser) charge(bytes int) bool {
 	if p.total += bytes; p.total > maxVar {
-		p.fail("the variables of the module take more than %d bytes", maxVar)
+		p.lacks("the variables of the module take more than %d bytes", maxVar)
 	}
 	return p.err == nil
 }
@@ -243,7 +251,7 @@ func (p *parser) declarator(t typ, vec, align int, sp space) []*variable {
 		n := p.number()
 		p.expect('>')
 		if p.err != nil || n.val > 1<<16 {
-			p.fail("too many variables")
+			p.lacks("too many variables")
 			return nil
 		}
 		if !p.charge(int(n.val) * (varRecord + size)) {
@@ -264,7 +272,7 @@ func (p *parser) declarator(t typ, vec, align int, sp space) []*variable {
 		n := p.number()
 		p.expect(']')
 		if n.kind != argInt || n.val > maxVar || size*int(n.val) > maxVar {
-			p.fail("variable '%s' is too large", name)
+			p.lacks("variable '%s' is too large", name)
 			return nil
 		}
 		size *= int(n.val)
@@ -282,7 +290,7 @@ func (p *parser) initialiser(v *variable) {
 	var list func(depth int)
 	list = func(depth int) {
 		if depth > maxDepth {
-			p.fail("initialiser is nested too deeply")
+			p.lacks("initialiser is nested too deeply")
 			return
 		}
 		if p.accept('{') {
@@ -393,7 +401,7 @@ func (p *parser) functionDirectives(f *function) {
 			p.str()
 			p.expect(';')
 		default:
-			p.fail("unknown directive '%s'", w)
+			p.lacks("unknown directive '%s'", w)
 		}
 	}
 }
@@ -423,7 +431,7 @@ func (p *parser) formals(f *function) []*variable {
 			w = p.word(true)
 		}
 		if w == ".reg" {
-			p.fail("not supported: .reg parameters")
+			p.lacks(".reg parameters")
 			return nil
 		}
 		if w != ".param" {

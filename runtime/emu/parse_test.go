@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -44,7 +45,7 @@ func kernel(body string) string {
 func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"", "no .version"},
-		{".version 8.0\n.target sm_80\n.foo", "t.ptx:3:5: unknown directive '.foo'"},
+		{".version 8.0\n.target sm_80\n.foo", "t.ptx:3:5: not supported: unknown directive '.foo'"},
 		{header + ".entry k() { bra", "t.ptx:4:17: expected an operand"},
 		{header + ".entry k() {", "not closed"},
 		{header + ".entry k() { .reg .b33 %r; }", "unknown type '.b33'"},
@@ -53,10 +54,10 @@ func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 		{header + ".entry k() { ret; } .entry k() { ret; }", "'k' is defined twice"},
 		{header + "/* open", "comment is not closed"},
 		{header + ".global .b8 x[99999999999];", "too large"},
-		{header + ".global .b8 x[268000000]; .global .b8 a<65536>;", "t.ptx:4:47: the variables of the module take more than 268435456 bytes"},
+		{header + ".global .b8 x[268000000]; .global .b8 a<65536>;", "t.ptx:4:47: not supported: the variables of the module take more than 268435456 bytes"},
 		{header + ".func f(.param .b8 x[268000000], .param .b8 a<65536>);", "the variables of the module take more than"},
 		{header + ".entry k() { mov.b32 %r1, 0fZZ; }", "not a number"},
-		{".version 8.0\n.address_size 32\n", "only .address_size 64"},
+		{".version 8.0\n.address_size 32\n", "t.ptx:2:17: not supported: .address_size 32"},
 		{header + ".entry k() {" + strings.Repeat("{", 300), "nested too deeply"},
 		{header + ".entry k() { x " + strings.Repeat("[", 300), "nested too deeply"},
 	} {
@@ -67,18 +68,78 @@ func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 	}
 }
 
-func TestUnknownInstructionsAreReportedOnlyWhenExecuted(t *testing.T) {
+func TestWhatIsNotSupportedIsReportedOnlyWhenExecuted(t *testing.T) {
 	src := kernel("setp.eq.u32 %p1, %r0, %r0;\n@%p1 bra END;\nfrobnicate.sync.aligned;\nEND:")
 	if _, err := runText(t, src, 32, make([]byte, 128), Options{}); err != nil {
 		t.Errorf("not executed, but reported: %v", err)
 	}
-	for _, text := range []string{"frobnicate.sync.aligned", "add.s32.nonsense %r1, %r1, %r1", "add.s32 %r1, %r99, 1", "add.s32 %r1",
-		"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r0, %r1, %r2, %r99}, %rd1, %rd1, 1, 1, 1, 0, 0"} {
+	for _, text := range []string{"frobnicate.sync.aligned", "add.s32.nonsense %r1, %r1, %r1", "add.s32.nonsense %r1, [%r1], 3", "mov.u32 %r1, %pm3",
+		"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%r1, %r2}, {%r1, %r2, %r3, %r4}, %r5, 0"} {
 		_, err := runText(t, kernel(text+";"), 32, make([]byte, 128), Options{})
 		rep, ok := err.(*Report)
-		if !ok || rep.Kind != Unsupported || !strings.Contains(rep.Msg, "unsupported instruction: "+text) {
+		if !ok || rep.Kind != Unsupported || !strings.HasPrefix(rep.Error(), "not supported: "+text) || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: got %v", text, err)
 		}
+	}
+}
+
+// TestMalformedInstructionsAreErrorsOfTheText: in every function of a module, reached or not, of an instruction that is known or not.
+func TestMalformedInstructionsAreErrorsOfTheText(t *testing.T) {
+	for text, want := range map[string]string{
+		"add.s32 %r1, %r99, 1":                                       "undeclared name %r99",
+		"add.s32 %r1":                                                "wrong number of operands",
+		"add.s32 %r1, %r2, %r3, %r4":                                 "wrong number of operands",
+		"add.b32 %r1, %r2, %r3":                                      "type .b32",
+		"add.s32 %p1, %r2, %r3":                                      "destination %p1 is a predicate",
+		"add.s32 %r1, %p1, %r3":                                      "predicate %p1 as a value",
+		"add.s32 %r1, [%rd1], %r3":                                   "unexpected operand",
+		"add.s32 3, %r2, %r3":                                        "destination must be a register",
+		"setp.lt.s32 %r1, %r2, %r3":                                  "destination must be a predicate",
+		"selp.b32 %r1, %r2, %r3, %r4":                                "operand must be a predicate",
+		"@%p99 add.s32 %r1, %r2, %r3":                                "undeclared predicate %p99",
+		"mul.s32 %r1, %r2, %r3":                                      "mul needs .lo, .hi or .wide",
+		"bra NOWHERE":                                                "undeclared name NOWHERE",
+		"call nobody":                                                "undeclared name nobody",
+		"ld.global.u32 %r1, %rd1":                                    "expected an address in brackets",
+		"ld.global.v2.u32 {%r1}, [%rd1]":                             "vector of 2 elements expected",
+		"ld.acquire.global.u32 %r1, [%rd1]":                          ".acquire needs a scope",
+		"cvt.f16.f32 %h1, %f1":                                       "a narrowing conversion needs a rounding mode",
+		"shfl.down.b32 %r1, %r2, 1, 31":                              "wrong number of operands",
+		"frobnicate.sync.aligned %r1, [%r99]":                        "undeclared name %r99",
+		"add.s32.nonsense %r1, %r1, %r99":                            "undeclared name %r99",
+		"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2}, [%r1]": "vector of 4 registers expected",
+		"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r0, %r1, %r2, %r99}, %rd1, %rd1, 1, 1, 1, 0, 0": "undeclared name %r99",
+	} {
+		for _, src := range []string{kernel("bra END;\n" + text + ";\nEND:"), strings.Replace(kernel("ld.param.u64 %rd0, [p];\n"+text+";"), ".visible .entry", ".func", 1)} {
+			_, err := Parse("t.ptx", src)
+			var e *SyntaxError
+			if !errors.As(err, &e) || e.Line != 12 || e.Col != 1 || e.Msg != want+" in '"+text+"'" {
+				t.Errorf("%s: got %v, want %q", text, err, want)
+			}
+		}
+	}
+	_, err := Parse("t.ptx", kernel("add.s32 %r1;\nadd.s32 %r2;\n"))
+	if err == nil || !strings.Contains(err.Error(), "t.ptx:11:1:") {
+		t.Errorf("not the first error: %v", err)
+	}
+}
+
+// TestOneFunctionOfTwoEntries: what two kernels call is decoded for each of them.
+func TestOneFunctionOfTwoEntries(t *testing.T) {
+	src := header + `.func f(.param .u64 p) {
+	.reg .b64 %rd<3>; .reg .b32 %r<3>;
+	ld.param.u64 %rd1, [p];
+	cp.async.bulk.prefetch.L2.global [%rd1], 16;
+	cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%rd1], [%r1], 16, %rd2;
+	ret;
+}
+.entry a() { ret; }
+.entry b() { call f, (x); ret; }
+`
+	src = strings.ReplaceAll(strings.ReplaceAll(src, ".entry a() { ret; }", ".entry a() { .param .u64 x; call f, (x); ret; }"), ".entry b() { call", ".entry b() { .param .u64 x; call")
+	m, err := Parse("t.ptx", src)
+	if err != nil || m.Entry("a").Unsupported != nil || m.Entry("b").Unsupported != nil {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func (d *decoder) builtinCall(f func(w *warp, lane int, args []uint64) uint64, r
 		for _, a := range l {
 			v := d.st.scope.variable(a.name)
 			if a.kind != argName || v == nil || v.home() != spLocal || v.size > 8 {
-				d.fail("argument of a call is not a .param variable")
+				d.lacks("argument of a call is not a .param variable")
 				return nil
 			}
 			d.c.allocVar(v)

@@ -13,7 +13,7 @@ func (d *decoder) proxyFence() {
 		d.asyncFence(space != "shared::cta" && space != "shared::cluster", space != "global")
 	case "async::generic": // one direction, with the state space that it is about
 		if d.oneOf("acquire", "release") == "" || d.oneOf("sync_restrict::shared::cta", "sync_restrict::shared::cluster") == "" || !d.flag("cluster") {
-			d.fail("a fence of the async proxy in one direction has a restriction and a scope")
+			d.lacks("a fence of the async proxy in one direction has a restriction and a scope")
 		}
 		d.asyncFence(false, true)
 	case "tensormap::generic":
@@ -21,7 +21,7 @@ func (d *decoder) proxyFence() {
 	case "alias":
 		d.in.exec = func(*warp, *inst, uint32) {}
 	default:
-		d.fail("this proxy")
+		d.lacks("this proxy")
 	}
 }
 
@@ -52,7 +52,7 @@ func (d *decoder) tensormapFence() {
 		d.address(&d.st.args[0], &memOp{space: spGeneric, elem: tensormapBytes, n: 1})
 		d.in.exec = func(w *warp, in *inst, m uint32) { w.acquireMaps(m, scope) }
 	default:
-		d.fail("a fence of tensor maps releases or acquires")
+		d.malformed("a fence of tensor maps releases or acquires")
 	}
 }
 

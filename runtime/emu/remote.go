@@ -21,7 +21,7 @@ func decodeRemote(d *decoder) {
 		sp = spCluster
 	}
 	if !d.flag("mbarrier::complete_tx::bytes") || sp != spCluster || !d.nargs(3, 3) {
-		d.fail("this form of %s", op.what)
+		d.lacks("this form of %s", op.what)
 		return
 	}
 	name := ""
@@ -35,7 +35,7 @@ func decodeRemote(d *decoder) {
 	}
 	vals := vector(d.arg(1))
 	if len(vals) != n || n > 4 || op.elem.width() < 32 {
-		d.fail("wrong operands")
+		d.malformed("wrong operands")
 		return
 	}
 	for i := range vals {

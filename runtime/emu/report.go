@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -21,7 +22,7 @@ const (
 	Deadlock                  // no warp can make progress
 	Divergence                // lanes that must be converged are not
 	Trap                      // trap, or a failed assertion
-	Unsupported               // an instruction that the emulator does not know
+	Unsupported               // an instruction that the emulator does not implement
 	Invalid                   // a misuse: bad launch, bad barrier count
 	StepLimit                 // MaxSteps
 	ReadOnly                  // a write to memory that may only be read
@@ -30,7 +31,7 @@ const (
 )
 
 var kindNames = [...]string{"out of bounds", "misaligned", "undefined", "race", "same-value race",
-	"in flight", "missing fence", "exited", "tensor memory", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit", "read-only", "endless loop"}
+	"in flight", "missing fence", "exited", "tensor memory", "deadlock", "divergence", "trap", "not supported", "invalid", "step limit", "read-only", "endless loop"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -101,6 +102,14 @@ func (r *Report) Error() string {
 		fmt.Fprintf(&b, "\n  the earlier access is that of %v", r.Other.Source)
 	}
 	return b.String()
+}
+
+// Unwrap makes a report of what the emulator lacks an errors.ErrUnsupported.
+func (r *Report) Unwrap() error {
+	if r.Kind == Unsupported {
+		return errors.ErrUnsupported
+	}
+	return nil
 }
 
 // Summary is a note in one line: kind, place, message, how often.

@@ -22,7 +22,7 @@ func (l *launch) initialRegs() int {
 func decodeSetmaxnreg(d *decoder) {
 	inc := d.flag("inc")
 	if !inc && !d.flag("dec") || !d.flag("sync") || !d.flag("aligned") || !d.flag("u32") {
-		d.fail("this form of setmaxnreg")
+		d.lacks("this form of setmaxnreg")
 		return
 	}
 	n, ok := d.number()
@@ -30,7 +30,7 @@ func decodeSetmaxnreg(d *decoder) {
 		return
 	}
 	if n < minRegs || n > mostRegs || n%8 != 0 {
-		d.fail("%d registers: a multiple of 8 from %d to %d expected", n, minRegs, mostRegs)
+		d.malformed("%d registers: a multiple of 8 from %d to %d expected", n, minRegs, mostRegs)
 		return
 	}
 	d.warpWide(nil)

@@ -107,7 +107,7 @@ func decodeSetp(d *decoder) {
 	ftz := d.flag("ftz")
 	t := d.typ1()
 	if cmp == "" {
-		d.fail("no comparison")
+		d.malformed("no comparison")
 		return
 	}
 	d.predDst(&d.st.args[0])
@@ -118,7 +118,7 @@ func decodeSetp(d *decoder) {
 	d.src(2, t)
 	if combine != "" {
 		if len(d.st.args) != 4 {
-			d.fail("wrong number of operands")
+			d.malformed("wrong number of operands")
 			return
 		}
 		d.predSrc(&d.st.args[3])
@@ -183,7 +183,7 @@ func decodeSet(d *decoder) {
 	ftz := d.flag("ftz")
 	ts := d.types()
 	if len(ts) != 2 || cmp == "" {
-		d.fail("comparison and two types expected")
+		d.malformed("comparison and two types expected")
 		return
 	}
 	dt, t := ts[0], ts[1]
@@ -192,7 +192,7 @@ func decodeSet(d *decoder) {
 	d.src(2, t)
 	if combine != "" {
 		if len(d.st.args) != 4 {
-			d.fail("wrong number of operands")
+			d.malformed("wrong number of operands")
 			return
 		}
 		d.predSrc(&d.st.args[3])
@@ -236,7 +236,7 @@ func decodeSet(d *decoder) {
 func decodeSelp(d *decoder) {
 	t := d.typ1()
 	if t.cls == clsPred {
-		d.fail("selp.pred")
+		d.lacks("selp.pred")
 		return
 	}
 	d.dst()
@@ -295,7 +295,7 @@ func decodeSlct(d *decoder) {
 	ftz := d.flag("ftz")
 	ts := d.types()
 	if len(ts) != 2 {
-		d.fail("two types expected")
+		d.malformed("two types expected")
 		return
 	}
 	d.dst()

@@ -2,7 +2,7 @@ package emu
 
 import "strings"
 
-// specials are the special registers (section 10): the value of a lane.
+// specials are the special registers (section 10): the value of a lane, or nil for those that the emulator lacks.
 var specials = func() map[string]func(w *warp, i int) uint64 {
 	type get = func(w *warp, i int) uint64
 	m := map[string]get{
@@ -43,6 +43,19 @@ var specials = func() map[string]func(w *warp, i int) uint64 {
 		m["%nclusterid."+axis] = func(w *warp, i int) uint64 { return uint64(w.launch.grid[k] / w.launch.cluster[k]) }
 		m["%cluster_ctaid."+axis] = func(w *warp, i int) uint64 { return uint64(w.cta.id[k] % w.launch.cluster[k]) }
 		m["%cluster_nctaid."+axis] = func(w *warp, i int) uint64 { return uint64(w.launch.cluster[k]) }
+	}
+	for _, name := range []string{"%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", // as vectors
+		"%current_graph_exec", "%reserved_smem_offset_begin", "%reserved_smem_offset_end", "%reserved_smem_offset_cap"} {
+		m[name] = nil
+	}
+	for i := range 2 {
+		m["%reserved_smem_offset_"+itoa(i)] = nil
+	}
+	for i := range 8 {
+		m["%pm"+itoa(i)], m["%pm"+itoa(i)+"_64"] = nil, nil
+	}
+	for i := range 32 {
+		m["%envreg"+itoa(i)] = nil
 	}
 	return m
 }()

@@ -8,11 +8,12 @@ const (
 	bitTypes = "b16 b32 b64 "
 	floats   = "f16 f16x2 bf16 bf16x2 f32 f32x2 f64 "
 	small    = "tf32 e4m3x2 e5m2x2 e2m1x2 e2m3x2 e3m2x2 ue8m0x2 "
+	fours    = "e4m3x4 e5m2x4 e2m1x4 e2m3x4 e3m2x4 "
 	anyType  = "*"
 )
 
-// family is one row of the instruction table: all opcodes that begin with op, how many operands they have,
-// the types that may stand in the opcode, and who decodes them.
+// family is one row of the instruction table: all opcodes that begin with op, how many operands they have and
+// the types that may stand in the opcode, in all forms of the ISA, and who decodes those that are implemented.
 type family struct {
 	op       string
 	min, max int
@@ -20,7 +21,7 @@ type family struct {
 	decode   func(d *decoder)
 }
 
-// families is the instruction table. What is not here is "unsupported instruction".
+// families is the instruction table. What is not here is not supported.
 var families = []family{
 	// integer and float arithmetic: alu_int.go, alu_float.go, alu_math.go
 	{"add", 3, 3, ints + packed16 + floats, decodeArith},
@@ -58,7 +59,7 @@ var families = []family{
 	{"xor", 3, 3, bitTypes + "pred ", decodeLogic},
 	{"not", 2, 2, bitTypes + "pred ", decodeLogic},
 	{"cnot", 2, 2, bitTypes, decodeLogic},
-	{"lop3", 5, 5, "b32", decodeLop3},
+	{"lop3", 5, 6, "b32", decodeLop3},
 	{"shl", 3, 3, bitTypes, decodeShift},
 	{"shr", 3, 3, bitTypes + ints, decodeShift},
 	{"shf", 4, 4, "b32", decodeShf},
@@ -77,16 +78,16 @@ var families = []family{
 	{"selp", 4, 4, bitTypes + ints + floats, decodeSelp},
 	{"slct", 4, 4, bitTypes + ints + "f32 f64 ", decodeSlct},
 	{"mov", 2, 2, bitTypes + ints + floats + "b128 pred ", decodeMov},
-	{"cvt", 2, 4, ints + "u8 s8 b32 " + floats + small, decodeCvt},
+	{"cvt", 2, 4, ints + "u8 s8 b32 " + floats + small + fours, decodeCvt},
 	{"cvta", 2, 2, "u32 u64", decodeCvta},
 	{"isspacep", 2, 2, "", decodeIsspacep},
 	// memory: access.go, atom.go, multimem.go, async.go, mbarrier.go
 	{"ld", 2, 3, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeLd},
 	{"ldu", 2, 2, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeLd},
 	{"st", 2, 3, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeSt},
-	{"atom", 3, 5, bitTypes + wide + floats, decodeAtom},
-	{"red", 2, 3, bitTypes + wide + floats, decodeAtom},
-	{"multimem", 2, 2, "b32 b64 " + wide + "f32 f64 f16x2 bf16x2", decodeMultimem},
+	{"atom", 3, 5, bitTypes + wide + floats + "b128 ", decodeAtom},
+	{"red", 2, 3, bitTypes + wide + floats + "b128 ", decodeAtom},
+	{"multimem", 2, 4, bitTypes + wide + floats + "e4m3 e5m2 " + small + fours, decodeMultimem},
 	{"fence", 0, 4, "", decodeFence},
 	{"membar", 0, 0, "", decodeFence},
 	{"cp", 0, 7, anyType, decodeCp},
@@ -100,12 +101,12 @@ var families = []family{
 	{"applypriority", 2, 2, "", decodeHint},
 	{"createpolicy", 1, 5, "b64 f32", decodePolicy},
 	// matrices: mma.go, mma_scale.go, ldmatrix.go, tcgen.go
-	{"mma", 4, 9, anyType, decodeMma},
-	{"wgmma", 0, 9, anyType, decodeWgmma},
+	{"mma", 4, 10, anyType, decodeMma},
+	{"wgmma", 0, 10, anyType, decodeWgmma},
 	{"ldmatrix", 2, 2, "b16 b8", decodeLdmatrix},
-	{"stmatrix", 2, 2, "b16", decodeLdmatrix},
+	{"stmatrix", 2, 2, "b16 b8", decodeLdmatrix},
 	{"movmatrix", 2, 2, "b16", decodeMovmatrix},
-	{"tcgen05", 0, 8, "b32 b64", decodeTcgen05},
+	{"tcgen05", 0, 9, "b32 b64 u32 s32 f32", decodeTcgen05},
 	// warps and CTAs: warpsync.go, barrier.go
 	{"bar", 1, 4, "u32 pred", decodeBar},
 	{"barrier", 0, 4, "u32 pred", decodeBar},

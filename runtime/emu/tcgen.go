@@ -10,7 +10,7 @@ func decodeTcgen05(d *decoder) {
 		decode(d)
 		return
 	}
-	d.fail("unknown operation")
+	d.lacks("unknown operation")
 }
 
 // tcgenVerbs is filled by init: the decoders refer to the table of instructions indirectly.
@@ -34,13 +34,13 @@ func (d *decoder) ctaGroup() int {
 	case "cta_group::2":
 		return 2
 	}
-	d.fail(".cta_group is missing")
+	d.malformed(".cta_group is missing")
 	return 1
 }
 
 func (d *decoder) syncAligned() {
 	if !d.flag("sync") || !d.flag("aligned") {
-		d.fail(".sync.aligned is missing")
+		d.malformed(".sync.aligned is missing")
 	}
 }
 
@@ -70,7 +70,7 @@ func decodeTmemAlloc(d *decoder) {
 	d.syncAligned()
 	op := &memOp{space: d.decodeSpace(), elem: 4, n: 1}
 	if !d.flag("b32") || !d.nargs(2, 2) {
-		d.fail("this form of tcgen05.alloc")
+		d.lacks("this form of tcgen05.alloc")
 		return
 	}
 	d.address(&d.st.args[0], op)
@@ -86,7 +86,7 @@ func decodeTmemDealloc(d *decoder) {
 	group := d.ctaGroup()
 	d.syncAligned()
 	if !d.flag("b32") || !d.nargs(2, 2) {
-		d.fail("this form of tcgen05.dealloc")
+		d.lacks("this form of tcgen05.dealloc")
 		return
 	}
 	d.src(0, types["b32"])
@@ -160,7 +160,7 @@ type tmemLoad struct {
 func decodeTcgenCommit(d *decoder) {
 	group := d.ctaGroup()
 	if !d.flag("mbarrier::arrive::one") {
-		d.fail("this form of tcgen05.commit")
+		d.lacks("this form of tcgen05.commit")
 	}
 	op := &memOp{space: d.decodeSpace(), elem: 8, n: 1}
 	args := 1
@@ -214,7 +214,7 @@ func (w *warp) ctaOf(key syncAddr) *cta {
 func decodeTmemShift(d *decoder) {
 	group := d.ctaGroup()
 	if !d.flag("down") || !d.nargs(1, 1) {
-		d.fail("this form of tcgen05.shift")
+		d.lacks("this form of tcgen05.shift")
 		return
 	}
 	a := d.tmemAddress(&d.st.args[0])
@@ -248,7 +248,7 @@ func decodeTmemShift(d *decoder) {
 func (d *decoder) tmemAddress(a *arg) (op memOp) {
 	d.address(a, &op)
 	if op.space != spGeneric || op.wide {
-		d.fail("an address of tensor memory has 32 bits")
+		d.malformed("an address of tensor memory has 32 bits")
 	}
 	return op
 }

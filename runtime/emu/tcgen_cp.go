@@ -26,7 +26,7 @@ var copyFormats = map[string]int{"b8x16.b4x16_p64": 4, "b8x16.b6x16_p32": 6}
 // decodeTmemCp: tcgen05.cp.cta_group.shape{.multicast}{.dst_fmt.src_fmt} [taddr], s-desc.
 func decodeTmemCp(d *decoder) {
 	if d.ctaGroup() == 2 {
-		d.fail("tcgen05.cp.cta_group::2")
+		d.lacks("tcgen05.cp.cta_group::2")
 	}
 	bits := 0
 	if text := strings.Join(d.mods, "."); strings.Contains(text, "b8x16") {
@@ -44,7 +44,7 @@ func decodeTmemCp(d *decoder) {
 		}
 	}
 	if shape == nil || !d.nargs(2, 2) {
-		d.fail("this form of tcgen05.cp")
+		d.lacks("this form of tcgen05.cp")
 		return
 	}
 	d.mods = nil

@@ -59,7 +59,7 @@ func (d *decoder) decodeMove(pack string) (*moveOp, *arg) {
 		d.mods = d.mods[1:]
 	}
 	if op.shape == nil || num < 1 || num > op.shape.most || num&(num-1) != 0 || !d.flag("b32") {
-		d.fail("this form of tcgen05.%s", splitDots(d.st.op)[1])
+		d.lacks("this form of tcgen05.%s", splitDots(d.st.op)[1])
 		return nil, nil
 	}
 	op.n, op.cols = op.shape.regs*num, op.shape.cols*num
@@ -80,14 +80,14 @@ func (d *decoder) decodeMove(pack string) (*moveOp, *arg) {
 	}
 	if op.shape.split {
 		if imm.kind != argInt {
-			d.fail("the offset of the second half must be a number")
+			d.malformed("the offset of the second half must be a number")
 		}
 		if op.imm = int(int32(imm.val)); op.imm < 0 || op.imm >= tmemColumns {
-			d.fail("offset %d of the second half", op.imm)
+			d.malformed("offset %d of the second half", op.imm)
 		}
 	}
 	if len(vector(regs)) != op.n {
-		d.fail("vector of %d registers expected", op.n)
+		d.malformed("vector of %d registers expected", op.n)
 		return nil, nil
 	}
 	op.addr = d.tmemAddress(addr)
@@ -138,7 +138,7 @@ func (op *moveOp) half(t int) int {
 
 func decodeTmemLd(d *decoder) {
 	if d.flag("red") {
-		d.fail("tcgen05.ld.red")
+		d.lacks("tcgen05.ld.red")
 		return
 	}
 	op, regs := d.decodeMove("pack::16b")

@@ -26,7 +26,7 @@ type tcgenOp struct {
 func decodeTcgenMma(d *decoder) {
 	op := &tcgenOp{disable: -1}
 	if d.flag("sp") {
-		d.fail("sparse products")
+		d.lacks("sparse products")
 		return
 	}
 	op.ws = d.flag("ws")
@@ -38,7 +38,7 @@ func decodeTcgenMma(d *decoder) {
 		}
 	}
 	if op.kind == nil || op.ws && op.group == 2 {
-		d.fail("this form of tcgen05.mma")
+		d.lacks("this form of tcgen05.mma")
 		return
 	}
 	d.tcgenScaleVec(op)
@@ -59,7 +59,7 @@ func decodeTcgenMma(d *decoder) {
 // tcgenScaleVec takes .block_scale and the number of scales to a row.
 func (d *decoder) tcgenScaleVec(op *tcgenOp) {
 	if d.flag("block_scale") != (op.kind.blocks != nil) {
-		d.fail("%s and .block_scale", op.kind.name)
+		d.lacks("%s and .block_scale", op.kind.name)
 		return
 	}
 	if op.kind.blocks == nil {
@@ -81,14 +81,14 @@ func (d *decoder) tcgenScaleVec(op *tcgenOp) {
 			return
 		}
 	}
-	d.fail("%s with .%s", op.kind.name, vec)
+	d.lacks("%s with .%s", op.kind.name, vec)
 }
 
 // tcgenOperands: [d], a | [a], b, idesc, then [scales of A], [scales of B], enable, or {disabled lanes,} enable{, scale}.
 func (d *decoder) tcgenOperands(op *tcgenOp) {
 	args := d.st.args
 	if len(args) < 5 {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	desc := func(a *arg, t string) int {
@@ -107,14 +107,14 @@ func (d *decoder) tcgenOperands(op *tcgenOp) {
 	switch {
 	case op.kind.blocks != nil:
 		if len(args) != 3 {
-			d.fail("wrong number of operands")
+			d.malformed("wrong number of operands")
 			return
 		}
 		op.scales = [2]memOp{d.tmemAddress(&args[0]), d.tmemAddress(&args[1])}
 		args = args[2:]
 	case args[0].kind == argVec && !op.ws:
 		if len(args[0].list) != 4*op.group || len(args) < 2 {
-			d.fail("%d words of disabled lanes expected", 4*op.group)
+			d.malformed("%d words of disabled lanes expected", 4*op.group)
 			return
 		}
 		for i := range args[0].list {
@@ -131,7 +131,7 @@ func (d *decoder) tcgenOperands(op *tcgenOp) {
 	case len(args) == 2 && op.kind.scaleD && !op.ws && args[1].kind == argInt && args[1].val < 16:
 		op.scaleD = int(args[1].val)
 	default:
-		d.fail("this form of tcgen05.mma")
+		d.lacks("this form of tcgen05.mma")
 	}
 }
 

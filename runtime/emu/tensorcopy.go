@@ -24,16 +24,16 @@ func (d *decoder) tensorOperands(op *bulkOp) {
 	op.mode = copyModes[mode]
 	list, offsets := d.coordinates(op)
 	switch {
-	case d.err != nil:
+	case d.refused():
 		return
 	case op.mode == fourRows && (op.rank != 2 || (mode == "tile::gather4") != op.onMbar):
-		d.fail("gather4 loads and scatter4 stores rows of 2 dimensions")
+		d.lacks("gather4 loads and scatter4 stores rows of 2 dimensions")
 	case op.mode == im2col && (op.rank < 3 || (mode == "im2col") != op.onMbar || len(offsets) != op.rank-2 && op.onMbar):
-		d.fail("im2col loads with offsets, and im2col_no_offs stores, tensors of 3 to 5 dimensions")
+		d.lacks("im2col loads with offsets, and im2col_no_offs stores, tensors of 3 to 5 dimensions")
 	case len(list) != op.rank && op.mode != fourRows, len(list) != 5 && op.mode == fourRows:
-		d.fail("wrong number of coordinates")
+		d.malformed("wrong number of coordinates")
 	}
-	if d.err != nil {
+	if d.refused() {
 		return
 	}
 	first := len(d.in.src)
@@ -62,7 +62,7 @@ func (d *decoder) coordinates(op *bulkOp) (list, offsets []arg) {
 		}
 	}
 	if op.rank == 0 || len(args) != want {
-		d.fail("wrong operands of a tensor copy")
+		d.malformed("wrong operands of a tensor copy")
 		return nil, nil
 	}
 	at, shared, here, global := 1, &op.dst, &args[0], &op.src
@@ -76,7 +76,7 @@ func (d *decoder) coordinates(op *bulkOp) (list, offsets []arg) {
 		list = list[0].list
 	}
 	if a.kind != argAddr {
-		d.fail("a tensor map with coordinates expected")
+		d.malformed("a tensor map with coordinates expected")
 		return nil, nil
 	}
 	a.list = nil
@@ -103,7 +103,7 @@ func mapReductions(op *bulkOp) (out [16]func(old, v uint64) uint64) {
 	for i, name := range mapTypes {
 		if t, ok := types[name]; ok && name != "tf32" {
 			d := &decoder{}
-			if f := d.bulkReduction(op.elem.named, t); d.err == nil {
+			if f := d.bulkReduction(op.elem.named, t); !d.refused() {
 				out[i] = f
 			}
 		}

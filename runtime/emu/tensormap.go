@@ -199,7 +199,7 @@ func decodeTensormap(d *decoder) {
 	case d.flag("cp_fenceproxy"):
 		d.tensormapCopy()
 	default:
-		d.fail("unknown operation")
+		d.lacks("unknown operation")
 	}
 }
 
@@ -215,14 +215,14 @@ func (d *decoder) tensormapReplace() {
 	op := &memOp{space: d.decodeSpace(), elem: tensormapBytes, n: 1}
 	wide := d.flag("b64")
 	if f.size == 0 || !d.flag("b1024") || !wide && !d.flag("b32") || wide != (f.size == 8) {
-		d.fail("this form of tensormap.replace")
+		d.lacks("this form of tensormap.replace")
 		return
 	}
 	args := d.st.args
 	at := f.at
 	if f.count > 1 {
 		if len(args) != 3 || args[1].kind != argInt || args[1].val >= uint64(f.count) {
-			d.fail("an ordinal below %d expected", f.count)
+			d.malformed("an ordinal below %d expected", f.count)
 			return
 		}
 		at += f.size * int(args[1].val)
@@ -261,14 +261,14 @@ func (w *warp) recordMap(s span, lane int, write bool) {
 func (d *decoder) tensormapCopy() {
 	for _, m := range []string{"global", "shared::cta", "tensormap::generic", "release", "sync", "aligned"} {
 		if !d.flag(m) {
-			d.fail("cp_fenceproxy without .%s", m)
+			d.lacks("cp_fenceproxy without .%s", m)
 			return
 		}
 	}
 	scope := d.tensormapScope()
 	args := d.st.args
 	if len(args) != 3 || args[2].kind != argInt || args[2].val != tensormapBytes {
-		d.fail("a size of 128 expected")
+		d.malformed("a size of 128 expected")
 		return
 	}
 	dst, src := &memOp{space: spGlobal, elem: tensormapBytes, n: 1}, &memOp{space: spShared, elem: tensormapBytes, n: 1}

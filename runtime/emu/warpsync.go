@@ -38,7 +38,7 @@ func (w *warp) rendezvous(mask opnd, m uint32, anywhere bool) (uint32, bool) {
 
 func decodeBarWarp(d *decoder) {
 	if !d.flag("sync") {
-		d.fail("bar.warp.sync expected")
+		d.lacks("bar.warp.sync expected")
 	}
 	d.src(0, types["b32"])
 	d.in.kind = kSync
@@ -67,7 +67,7 @@ func (d *decoder) withMember(at int, f func(w *warp, in *inst, m uint32)) {
 // decodeShfl: shfl.sync.mode.b32 d|p, a, b, c, mask (section 9.7.9.6).
 func decodeShfl(d *decoder) {
 	if !d.flag("sync") {
-		d.fail("shfl without .sync")
+		d.malformed("shfl without .sync")
 	}
 	mode := d.oneOf("up", "down", "bfly", "idx")
 	d.flag("b32")
@@ -134,7 +134,7 @@ func (w *warp) shfl(in *inst, mode string, m uint32) {
 // decodeVote: vote.sync.{all,any,uni}.pred, vote.sync.ballot.b32.
 func decodeVote(d *decoder) {
 	if !d.flag("sync") {
-		d.fail("vote without .sync")
+		d.malformed("vote without .sync")
 	}
 	mode := d.oneOf("all", "any", "uni", "ballot")
 	d.typ1()
@@ -174,7 +174,7 @@ func decodeVote(d *decoder) {
 // decodeMatch: match.any.sync.type d, a, mask; match.all.sync.type d|p, a, mask.
 func decodeMatch(d *decoder) {
 	if !d.flag("sync") {
-		d.fail("match without .sync")
+		d.malformed("match without .sync")
 	}
 	mode := d.oneOf("any", "all")
 	t := d.typ1()
@@ -217,7 +217,7 @@ func decodeMatch(d *decoder) {
 // decodeRedux: redux.sync.op d, a, mask: all lanes of the mask get the reduction of their values.
 func decodeRedux(d *decoder) {
 	if !d.flag("sync") {
-		d.fail("redux without .sync")
+		d.malformed("redux without .sync")
 	}
 	op := d.oneOf("add", "min", "max", "and", "or", "xor")
 	abs, nan := d.flag("abs"), d.flag("NaN")
@@ -226,7 +226,7 @@ func decodeRedux(d *decoder) {
 	if t.isFloat() {
 		f = d.floatRedux(op, nan)
 	} else if abs || nan {
-		d.fail(".abs and .NaN on %s", t.named)
+		d.lacks(".abs and .NaN on %s", t.named)
 	} else {
 		f = d.atomicOp(op, t)
 	}
@@ -265,7 +265,7 @@ func decodeRedux(d *decoder) {
 // floatRedux: redux.sync.{min,max}{.abs}{.NaN}.f32 (section 9.7.13.12).
 func (d *decoder) floatRedux(op string, nan bool) func(a, b uint64) uint64 {
 	if op != "min" && op != "max" {
-		d.fail("redux %s on floats", op)
+		d.lacks("redux %s on floats", op)
 	}
 	return func(a, b uint64) uint64 {
 		x, y := math.Float32frombits(uint32(a)), math.Float32frombits(uint32(b))
@@ -290,7 +290,7 @@ func decodeElect(d *decoder) {
 	d.flag("sync")
 	a := d.st.args[0]
 	if a.pair == nil {
-		d.fail("elect needs a predicate")
+		d.malformed("elect needs a predicate")
 		return
 	}
 	d.predDst(a.pair)

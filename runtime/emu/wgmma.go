@@ -39,7 +39,7 @@ func decodeWgmma(d *decoder) {
 	d.needsProxies()
 	verb := d.oneOf("fence", "commit_group", "wait_group", "mma_async")
 	if !d.flag("sync") || !d.flag("aligned") {
-		d.fail("wgmma without .sync.aligned")
+		d.malformed("wgmma without .sync.aligned")
 		return
 	}
 	switch verb {
@@ -54,17 +54,17 @@ func decodeWgmma(d *decoder) {
 	case "mma_async":
 		d.wgmma()
 	default:
-		d.fail("unknown operation")
+		d.lacks("unknown operation")
 	}
 }
 
 func (d *decoder) wgmma() {
 	op := &wgmmaOp{sat: d.flag("satfinite")}
 	if d.flag("and") && !d.flag("popc") {
-		d.fail("only .and.popc")
+		d.lacks("only .and.popc")
 	}
 	if len(d.mods) != 4 {
-		d.fail("this form of wgmma")
+		d.lacks("this form of wgmma")
 		return
 	}
 	shape, _ := strings.CutPrefix(d.mods[0], "m64n")
@@ -77,12 +77,12 @@ func (d *decoder) wgmma() {
 			*t, ok = typ{clsBits, 1, 1, nil, "b1"}, d.mods[1+i] == "b1"
 		}
 		if !ok {
-			d.fail("type .%s", d.mods[1+i])
+			d.lacks("type .%s", d.mods[1+i])
 			return
 		}
 	}
 	if !op.valid() {
-		d.fail("shape %s of .%s and .%s to .%s", d.mods[0], op.a.named, op.b.named, op.d.named)
+		d.lacks("shape %s of .%s and .%s to .%s", d.mods[0], op.a.named, op.b.named, op.d.named)
 		return
 	}
 	d.mods = nil
@@ -106,12 +106,12 @@ func (op *wgmmaOp) perD() int { return 32 / op.d.bits }
 func (d *decoder) wgmmaOperands(op *wgmmaOp) {
 	args := d.st.args
 	if len(args) < 4 {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	regs := vector(&args[0])
 	if len(regs) != op.n/2/op.perD() {
-		d.fail("D has %d registers, %d expected", len(regs), op.n/2/op.perD())
+		d.malformed("D has %d registers, %d expected", len(regs), op.n/2/op.perD())
 		return
 	}
 	op.inRegs = args[1].kind == argVec
@@ -126,7 +126,7 @@ func (d *decoder) wgmmaOperands(op *wgmmaOp) {
 	if op.inRegs {
 		a := vector(&args[1])
 		if len(a) != 4 {
-			d.fail("A has %d registers, 4 expected", len(a))
+			d.malformed("A has %d registers, 4 expected", len(a))
 			return
 		}
 		for i := range a {
@@ -159,14 +159,14 @@ func (d *decoder) wgmmaFlags(op *wgmmaOp, args []arg) {
 		to = append(to, &op.mnMajorB)
 	}
 	if len(args) != len(to) {
-		d.fail("wrong number of operands")
+		d.malformed("wrong number of operands")
 		return
 	}
 	for i, p := range to {
 		v := int64(args[i].val)
 		scale := p == &op.negA || p == &op.negB
 		if args[i].kind != argInt || scale && v != 1 && v != -1 || !scale && v != 0 && v != 1 {
-			d.fail("operand %d is not 1 or -1, or 0 or 1", 4+i)
+			d.malformed("operand %d is not 1 or -1, or 0 or 1", 4+i)
 		}
 		*p = scale && v == -1 || !scale && v == 1
 	}

@@ -185,10 +185,16 @@ func compile(ctx context.Context, text, gpu string, code options.Code) (*driver.
 	return res, nil
 }
 
+// notEmulated is the kind of a failure for what the emulator lacks.
+const notEmulated = "not emulated"
+
 // compare runs PTX in the emulator and compares what it leaves in the buffers with the interpreter's.
 func (ref *reference) compare(ctx context.Context, gpu, ptx string, o emu.Options) error {
 	mod, err := emu.Parse("random.ptx", ptx)
-	if err != nil {
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return &Failure{notEmulated, gpu, err.Error()}
+	case err != nil:
 		return &Failure{"PTX", gpu, err.Error()}
 	}
 	mem := emu.NewMemory()
@@ -205,9 +211,12 @@ func (ref *reference) compare(ctx context.Context, gpu, ptx string, o emu.Option
 	o.Grid, o.Seed, o.MaxSteps = [3]int{ref.blocks}, 1, maxInstructions
 	_, err = mod.Run(ctx, ref.entry, mem, args, o)
 	var rep *emu.Report
-	if errors.As(err, &rep) {
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return &Failure{notEmulated, gpu, err.Error()}
+	case errors.As(err, &rep):
 		return &Failure{"emulator: " + rep.Kind.String(), gpu, err.Error()}
-	} else if err != nil {
+	case err != nil:
 		return &Failure{"emulator", gpu, err.Error()}
 	}
 	for i, p := range ref.params {

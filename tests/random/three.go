@@ -77,7 +77,7 @@ func (th *NvidiaOracle) check(ctx context.Context, in *driver.Input, ref *refere
 	if errors.As(err, &f) && extraParameter.MatchString(f.Text) {
 		return fmt.Errorf("%w: its kernel wants memory for tensor maps", ErrNoThirdOpinion)
 	}
-	if errors.As(err, &f) && (f.Kind == "PTX" || f.Kind == "emulator: "+emu.Unsupported.String()) {
+	if errors.As(err, &f) && f.Kind == notEmulated {
 		line, _, _ := strings.Cut(f.Text, "\n")
 		line = memoryDirective.ReplaceAllString(line, "its kernel wants memory for each block")
 		return fmt.Errorf("%w: emulator: %s", ErrNoThirdOpinion, line)

@@ -98,10 +98,10 @@ type function struct {
 	component int         // of the graph of calls: a call within one is recursive
 }
 
-// scope holds the names between a pair of braces.
+// scope holds the names between a pair of braces. Its maps are made for the first name: text may be braces and little else.
 type scope struct {
 	up     *scope
-	id     int
+	depth  int
 	regs   map[string]*regDecl // by name
 	ranges map[string]*regDecl // by prefix: %r<10>
 	least  map[string]int32    // by prefix: the least number of a register that is declared by itself
@@ -110,9 +110,20 @@ type scope struct {
 	lists  map[string][]string
 }
 
-func newScope(up *scope, id int) *scope {
-	return &scope{up: up, id: id, regs: map[string]*regDecl{}, ranges: map[string]*regDecl{}, least: map[string]int32{},
-		vars: map[string]*variable{}, labels: map[string]int{}, lists: map[string][]string{}}
+func newScope(up *scope) *scope {
+	s := &scope{up: up}
+	if up != nil {
+		s.depth = up.depth + 1
+	}
+	return s
+}
+
+// put stores a value in a map of a scope.
+func put[V any](m *map[string]V, name string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[name] = v
 }
 
 // regDecl is one .reg declaration: a single register (count -1) or a range prefix<count>.
@@ -127,7 +138,7 @@ func (s *scope) declare(name string, d *regDecl) bool {
 	if d.count >= 0 {
 		least, numbered := s.least[name]
 		fresh := s.ranges[name] == nil && !(numbered && int(least) < d.count)
-		s.ranges[name] = d
+		put(&s.ranges, name, d)
 		return fresh
 	}
 	fresh := s.regs[name] == nil
@@ -136,10 +147,10 @@ func (s *scope) declare(name string, d *regDecl) bool {
 			fresh = false
 		}
 		if old, ok := s.least[prefix]; !ok || num < old {
-			s.least[prefix] = num
+			put(&s.least, prefix, num)
 		}
 	}
-	s.regs[name] = d
+	put(&s.regs, name, d)
 	return fresh
 }
 

@@ -14,10 +14,8 @@ func (p *parser) body(f *function) {
 			p.fail("function '%s' is not closed", f.name)
 		case c == '{':
 			p.pos++
-			p.scopes++
-			sc = newScope(sc, p.scopes)
-			if p.depth(sc) > maxDepth {
-				p.fail("braces are nested too deeply")
+			if sc = newScope(sc); sc.depth > maxDepth {
+				p.lacks("braces are nested too deeply")
 			}
 		case c == '}':
 			p.pos++
@@ -33,13 +31,6 @@ func (p *parser) body(f *function) {
 			p.statement(f, sc)
 		}
 	}
-}
-
-func (p *parser) depth(sc *scope) (n int) {
-	for ; sc != nil; sc = sc.up {
-		n++
-	}
-	return n
 }
 
 // bodyDirective reads a directive inside a function.
@@ -139,7 +130,7 @@ func (p *parser) statement(f *function, sc *scope) {
 			p.fail("label '%s' is defined twice", st.op)
 			return
 		}
-		sc.labels[st.op] = len(f.body)
+		put(&sc.labels, st.op, len(f.body))
 		f.body = append(f.body, stmt{line: st.line, col: st.col, label: st.op, scope: sc})
 		return
 	}
@@ -172,9 +163,10 @@ func (p *parser) labelList(sc *scope, name string) bool {
 			}
 		}
 		p.expect(';')
-		sc.lists[name] = l
+		put(&sc.lists, name, l)
 		return true
 	case ".calltargets", ".callprototype":
+		put(&sc.lists, name, nil)
 		for p.err == nil && !p.accept(';') {
 			if p.peek() == 0 {
 				p.fail("prototype is not closed")
@@ -189,7 +181,7 @@ func (p *parser) labelList(sc *scope, name string) bool {
 // operand reads one operand; pairs p|q included.
 func (p *parser) operand(depth int) (a arg) {
 	if depth > maxDepth {
-		p.fail("operand is nested too deeply")
+		p.lacks("operand is nested too deeply")
 		return
 	}
 	switch c := p.peek(); {

@@ -7,10 +7,9 @@ import (
 // parser reads one PTX module.
 type parser struct {
 	scanner
-	mod    *Module
-	scopes int
-	loc    int32 // of the last .loc of the function
-	total  int   // bytes of all variables and parameters, each with its record
+	mod   *Module
+	loc   int32 // of the last .loc of the function
+	total int   // bytes of all variables and parameters, each with its record
 }
 
 // maxDepth bounds nested braces, brackets and initialisers.
@@ -21,7 +20,7 @@ const maxDepth = 200
 // instruction that it does not implement is no error: a Report says so if it is ever executed.
 func Parse(name, src string) (*Module, error) {
 	p := &parser{scanner: scanner{file: name, src: src, line: 1}}
-	p.mod = &Module{name: name, root: newScope(nil, 0), files: map[uint64]string{}, locs: make([]location, 1), funcs: map[string]*function{}, entries: map[string]*Entry{}}
+	p.mod = &Module{name: name, root: newScope(nil), files: map[uint64]string{}, locs: make([]location, 1), funcs: map[string]*function{}, entries: map[string]*Entry{}}
 	if len(src) > maxPTX {
 		p.lacks("the text is larger than %d bytes", maxPTX)
 	}
@@ -41,6 +40,7 @@ func Parse(name, src string) (*Module, error) {
 		}
 		p.mod.entries[f.name] = compileEntry(p.mod, f)
 		p.mod.names = append(p.mod.names, f.name)
+	}
 	for _, f := range p.mod.order {
 		if !f.entry && !f.compiled {
 			compileUncalled(p.mod, f)
@@ -48,7 +48,6 @@ func Parse(name, src string) (*Module, error) {
 	}
 	if p.mod.malformed != nil {
 		return nil, p.mod.malformed
-	}
 	}
 	return p.mod, nil
 }
@@ -214,7 +213,7 @@ func (p *parser) variables(sc *scope, sp space, extern bool) {
 				}
 				p.initialiser(v)
 			}
-			sc.vars[v.name] = v
+			put(&sc.vars, v.name, v)
 			if sp == spGlobal || sp == spConst {
 				p.mod.globals = append(p.mod.globals, v)
 			}
@@ -347,8 +346,7 @@ func (p *parser) initValue(v *variable, at int) uint64 {
 func (p *parser) function(entry bool) {
 	f := &function{entry: entry, line: p.line}
 	p.loc = 0
-	p.scopes++
-	f.scope = newScope(p.mod.root, p.scopes)
+	f.scope = newScope(p.mod.root)
 	if !entry && p.peek() == '(' {
 		f.rets = p.formals(f)
 	}
@@ -443,7 +441,7 @@ func (p *parser) formals(f *function) []*variable {
 			if f.scope.vars[v.name] != nil {
 				p.fail("parameter '%s' is declared twice", v.name)
 			}
-			f.scope.vars[v.name] = v
+			put(&f.scope.vars, v.name, v)
 			vs = append(vs, v)
 		}
 		if !p.accept(',') {

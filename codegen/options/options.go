@@ -79,7 +79,7 @@ func (c Code) ForbidsRoles() bool { return c.Roles == Off }
 type ABI string
 
 const (
-	CUDA ABI = "cuda" // .maxntid is the block size, launched like any kernel; shared memory beyond 48 KB is dynamic; the lowest PTX version that has the instructions
+	CUDA ABI = "cuda" // .reqntid is the block size, launched like any kernel; shared memory beyond 48 KB is dynamic; the lowest PTX version that has the instructions
 	Tile ABI = "tile" // as NVIDIA's tile compiler lays kernels out: .language tile, block size (1, 1, 1), launch metadata, all shared memory static, PTX 9.2 and later
 )
 

@@ -15,7 +15,7 @@ func TestTheEmulatorKnowsTheSharedMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = m.Run(t.Context(), "k", emu.NewMemory(), nil, emu.Options{})
+		_, err = m.Run(t.Context(), "k", emu.NewMemory(), nil, emu.Options{Block: [3]int{1, 1, 1}})
 		return err
 	}
 	for _, gpu := range All {

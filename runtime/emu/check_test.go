@@ -338,6 +338,22 @@ func TestBadLaunchesAreRefused(t *testing.T) {
 	}
 }
 
+// A launch that does not say its block has that of .reqntid; a bound is none.
+func TestALaunchSaysItsBlock(t *testing.T) {
+	for directive, want := range map[string]string{".reqntid 32": "", ".maxntid 32": "k has no .reqntid", "": "k has no .reqntid"} {
+		m, err := Parse("t", strings.Replace(kernel("st.global.u32 [%rd1], 7;"), "{", directive+"\n{", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := NewMemory()
+		a := mem.Alloc("buf", make([]byte, 128), 256)
+		_, err = m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{})
+		if said := fmt.Sprint(err); (err != nil) != (want != "") || !strings.Contains(said, want) || err == nil && readBytes(mem.Bytes(a), 124, 4) != 7 {
+			t.Errorf("%q: %s, want %q", directive, said, want)
+		}
+	}
+}
+
 // The product of .maxntid bounds the threads of a CTA, not their shape.
 func TestMaxNTIDBoundsTheThreads(t *testing.T) {
 	for _, c := range []struct {

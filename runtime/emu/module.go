@@ -86,7 +86,7 @@ type Checks struct {
 // Options are the launch configuration and what is checked.
 type Options struct {
 	Grid      [3]int // CTAs; zeros mean 1
-	Block     [3]int // threads; zeros mean .reqntid
+	Block     [3]int // threads; zeros mean .reqntid, which the entry must have then
 	Cluster   [3]int // CTAs of a cluster; zeros mean .reqnctapercluster, or 1
 	DynShared int    // bytes of dynamic shared memory
 	Seed      uint64 // of the Random schedule

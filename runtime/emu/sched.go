@@ -110,12 +110,14 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 // shape settles the extents of the launch: grid, block, cluster.
 func (l *launch) shape() error {
 	e := l.entry
-	if l.block = l.opt.Block; l.block == [3]int{} {
-		l.block = e.ReqNTID
-	} else if l.block = atLeast1(l.block); e.ReqNTID != [3]int{} && l.block != e.ReqNTID {
+	switch l.block = atLeast1(l.opt.Block); {
+	case e.ReqNTID == [3]int{} && l.opt.Block == [3]int{}:
+		return fmt.Errorf("%s has no .reqntid, so a launch must say how many threads a block has", e.Name)
+	case l.opt.Block == [3]int{}:
+		l.block = atLeast1(e.ReqNTID)
+	case e.ReqNTID != [3]int{} && l.block != e.ReqNTID:
 		return fmt.Errorf("block %v, but %s has .reqntid %v", l.block, e.Name, e.ReqNTID)
 	}
-	l.block = atLeast1(l.block)
 	if l.cluster = l.opt.Cluster; l.cluster == [3]int{} {
 		l.cluster = e.Cluster
 	}

@@ -53,7 +53,7 @@ W:
 	to := mem.Alloc("raw", make([]byte, bytes), 256)
 	other := m
 	m.Address, other.Address = mem.Alloc("from", data, 256), mem.Alloc("to", make([]byte, 4096), 256)
-	_, err = mod.Run(t.Context(), "k", mem, []Arg{le64(to), m.Encode(), other.Encode()}, Options{})
+	_, err = mod.Run(t.Context(), "k", mem, []Arg{le64(to), m.Encode(), other.Encode()}, Options{Block: [3]int{1, 1, 1}})
 	return [3][]byte{mem.Bytes(to), data, mem.Bytes(other.Address)}, err
 }
 

@@ -2,88 +2,79 @@ package emu
 
 import "math/bits"
 
-// decodeLogic: and or xor not cnot, on bits and on predicates.
-func decodeLogic(d *decoder) {
+// logicOp is and, or, xor: on a register, on the bits of a lane, and on predicates with their undefined bits.
+type logicOp struct {
+	vec  vecFn
+	lane func(a, b, c uint64) uint64
+	pred func(a, b, ua, ub uint32) (v, u uint32)
+}
+
+// An undefined operand that cannot change the result leaves it defined.
+var (
+	andOp = &logicOp{func(d, a, b, _ *vec) {
+		for i := range d {
+			d[i] = a[i] & b[i]
+		}
+	}, func(a, b, _ uint64) uint64 { return a & b },
+		func(a, b, ua, ub uint32) (v, u uint32) { return a & b, (ua | ub) & (a | ua) & (b | ub) }}
+	orOp = &logicOp{func(d, a, b, _ *vec) {
+		for i := range d {
+			d[i] = a[i] | b[i]
+		}
+	}, func(a, b, _ uint64) uint64 { return a | b },
+		func(a, b, ua, ub uint32) (v, u uint32) { return a | b, (ua | ub) & (^a | ua) & (^b | ub) }}
+	xorOp = &logicOp{func(d, a, b, _ *vec) {
+		for i := range d {
+			d[i] = a[i] ^ b[i]
+		}
+	}, func(a, b, _ uint64) uint64 { return a ^ b },
+		func(a, b, ua, ub uint32) (v, u uint32) { return a ^ b, ua | ub }}
+)
+
+func (op *logicOp) decode(d *decoder) {
 	if d.flag("pred") {
-		decodePredLogic(d)
+		d.predDst(&d.st.args[0])
+		d.predSrc(&d.st.args[1])
+		d.predSrc(&d.st.args[2])
+		d.in.kind = kExec
+		d.in.exec = func(w *warp, in *inst, m uint32) {
+			v, u := op.pred(w.pred(in.psrc[0]), w.pred(in.psrc[1]), w.predUndef(in.psrc[0]), w.predUndef(in.psrc[1]))
+			w.setPred(in.pdst[0], m, v, u)
+		}
 		return
 	}
 	t := d.typ1()
 	d.dst()
 	d.src(1, t)
-	mask := t.mask()
-	switch d.base {
-	case "not":
-		d.in.rule = rule1(func(u uint64) uint64 { return u })
-		d.in.vec = lift1(func(a uint64) uint64 { return ^a & mask })
-		return
-	case "cnot":
-		d.in.vec = lift1(func(a uint64) uint64 {
-			if a == 0 {
-				return 1
-			}
-			return 0
-		})
-		return
-	}
 	d.src(2, t)
-	f := logicOps[d.base]
-	d.in.vec = f.vec
-	d.in.rule = ruleBits(f.lane)
+	d.in.vec = op.vec
+	d.in.rule = ruleBits(op.lane)
 }
 
-var logicOps = map[string]struct {
-	vec  vecFn
-	lane func(a, b, c uint64) uint64
-}{
-	"and": {func(d, a, b, _ *vec) {
-		for i := range d {
-			d[i] = a[i] & b[i]
+func decodeNot(d *decoder) {
+	if d.flag("pred") {
+		d.predDst(&d.st.args[0])
+		d.predSrc(&d.st.args[1])
+		d.in.kind = kExec
+		d.in.exec = func(w *warp, in *inst, m uint32) {
+			w.setPred(in.pdst[0], m, ^w.pred(in.psrc[0]), w.predUndef(in.psrc[0]))
 		}
-	}, func(a, b, _ uint64) uint64 { return a & b }},
-	"or": {func(d, a, b, _ *vec) {
-		for i := range d {
-			d[i] = a[i] | b[i]
-		}
-	}, func(a, b, _ uint64) uint64 { return a | b }},
-	"xor": {func(d, a, b, _ *vec) {
-		for i := range d {
-			d[i] = a[i] ^ b[i]
-		}
-	}, func(a, b, _ uint64) uint64 { return a ^ b }},
+		return
+	}
+	mask := d.unary().mask()
+	d.in.rule = rule1(func(u uint64) uint64 { return u })
+	d.in.vec = lift1(func(a uint64) uint64 { return ^a & mask })
 }
 
-// decodePredLogic: whole-warp bit operations on predicates. An undefined operand that cannot change the
-// result leaves it defined.
-func decodePredLogic(d *decoder) {
-	d.predDst(&d.st.args[0])
-	n := 2
-	if d.base == "not" {
-		n = 1
-	}
-	for i := 1; i <= n; i++ {
-		d.predSrc(&d.st.args[i])
-	}
-	d.in.kind = kExec
-	op := d.base
-	d.in.exec = func(w *warp, in *inst, m uint32) {
-		a, ua := w.pred(in.psrc[0]), w.predUndef(in.psrc[0])
-		if op == "not" {
-			w.setPred(in.pdst[0], m, ^a, ua)
-			return
+// decodeCnot: cnot d, a: 1 where a is 0, else 0.
+func decodeCnot(d *decoder) {
+	d.unary()
+	d.in.vec = lift1(func(a uint64) uint64 {
+		if a == 0 {
+			return 1
 		}
-		b, ub := w.pred(in.psrc[1]), w.predUndef(in.psrc[1])
-		var v, u uint32
-		switch op {
-		case "and":
-			v, u = a&b, (ua|ub)&(a|ua)&(b|ub)
-		case "or":
-			v, u = a|b, (ua|ub)&(^a|ua)&(^b|ub)
-		case "xor":
-			v, u = a^b, ua|ub
-		}
-		w.setPred(in.pdst[0], m, v, u)
-	}
+		return 0
+	})
 }
 
 // decodeLop3: lop3.b32 d, a, b, c, immLut: bit i of the table is the result for a,b,c = i (section 9.7.8.7).
@@ -127,32 +118,38 @@ func decodeLop3(d *decoder) {
 	d.in.rule = ruleBits(f)
 }
 
-// decodeShift: shl, shr: amounts above the width give 0 or the sign.
-func decodeShift(d *decoder) {
+// decodeShl: an amount above the width gives 0.
+func decodeShl(d *decoder) {
 	t := d.typ1()
+	n, mask := t.bits, t.mask()
+	d.shift(t, func(a, b, _ uint64) uint64 {
+		if uint32(b) >= uint32(n) {
+			return 0
+		}
+		return a << uint32(b) & mask
+	})
+}
+
+// decodeShr: an amount above the width gives 0 or the sign.
+func decodeShr(d *decoder) {
+	t := d.typ1()
+	n, mask := t.bits, t.mask()
+	if t.isSigned() {
+		d.shift(t, func(a, b, _ uint64) uint64 { return uint64(sx(a, n)>>min(uint32(b), 63)) & mask })
+		return
+	}
+	d.shift(t, func(a, b, _ uint64) uint64 {
+		if uint32(b) >= uint32(n) {
+			return 0
+		}
+		return a & mask >> uint32(b)
+	})
+}
+
+func (d *decoder) shift(t typ, f func(a, b, c uint64) uint64) {
 	d.dst()
 	d.src(1, t)
 	d.src(2, types["b32"])
-	n, mask := t.bits, t.mask()
-	var f func(a, b, c uint64) uint64
-	switch {
-	case d.base == "shl":
-		f = func(a, b, _ uint64) uint64 {
-			if uint32(b) >= uint32(n) {
-				return 0
-			}
-			return a << uint32(b) & mask
-		}
-	case t.isSigned():
-		f = func(a, b, _ uint64) uint64 { return uint64(sx(a, n)>>min(uint32(b), 63)) & mask }
-	default:
-		f = func(a, b, _ uint64) uint64 {
-			if uint32(b) >= uint32(n) {
-				return 0
-			}
-			return a & mask >> uint32(b)
-		}
-	}
 	d.in.vec = lift2(func(a, b uint64) uint64 { return f(a, b, 0) })
 	d.in.rule = ruleThrough(f)
 }
@@ -189,38 +186,49 @@ func decodeShf(d *decoder) {
 	}
 }
 
-// decodeCount: popc, clz, brev, bfind, fns.
-func decodeCount(d *decoder) {
-	amount := d.flag("shiftamt")
+// unary adds destination and source of an instruction with one type, and gives that.
+func (d *decoder) unary() typ {
 	t := d.typ1()
 	d.dst()
 	d.src(1, t)
-	n := t.bits
-	var f func(a uint64) uint64
-	switch d.base {
-	case "popc":
-		f = func(a uint64) uint64 { return uint64(bits.OnesCount64(a)) }
-	case "clz":
-		f = func(a uint64) uint64 { return uint64(bits.LeadingZeros64(a) - (64 - n)) }
-	case "brev":
-		f = func(a uint64) uint64 { return bits.Reverse64(a) >> (64 - n) }
-		d.in.rule = rule1(f)
-	case "bfind":
-		f = func(a uint64) uint64 {
-			if t.isSigned() && a>>(n-1) != 0 {
-				a = ^a & widthMask(n)
-			}
-			if a == 0 {
-				return widthMask(32)
-			}
-			p := 63 - bits.LeadingZeros64(a)
-			if amount {
-				p = n - 1 - p
-			}
-			return uint64(p)
-		}
-	}
+	return t
+}
+
+func decodePopc(d *decoder) {
+	d.unary()
+	d.in.vec = lift1(func(a uint64) uint64 { return uint64(bits.OnesCount64(a)) })
+}
+
+func decodeClz(d *decoder) {
+	n := d.unary().bits
+	d.in.vec = lift1(func(a uint64) uint64 { return uint64(bits.LeadingZeros64(a) - (64 - n)) })
+}
+
+func decodeBrev(d *decoder) {
+	n := d.unary().bits
+	f := func(a uint64) uint64 { return bits.Reverse64(a) >> (64 - n) }
+	d.in.rule = rule1(f)
 	d.in.vec = lift1(f)
+}
+
+// decodeBfind: bfind{.shiftamt}: the place of the highest bit that is no sign.
+func decodeBfind(d *decoder) {
+	amount := d.flag("shiftamt")
+	t := d.unary()
+	n := t.bits
+	d.in.vec = lift1(func(a uint64) uint64 {
+		if t.isSigned() && a>>(n-1) != 0 {
+			a = ^a & widthMask(n)
+		}
+		if a == 0 {
+			return widthMask(32)
+		}
+		p := 63 - bits.LeadingZeros64(a)
+		if amount {
+			p = n - 1 - p
+		}
+		return uint64(p)
+	})
 }
 
 // decodeBfe: bfe d, a, pos, len: the field, sign-extended for signed types (section 9.7.1.20).

@@ -421,8 +421,8 @@ func elements(t typ, f func(a, b, c uint32) uint32) func(a, b, c uint64) uint64 
 	}
 }
 
-// decodeFloat1: abs neg on floats: they only touch the sign.
-func decodeFloat1(d *decoder, _ typ) {
+// floatSign decodes what changes only the signs of floats.
+func (d *decoder) floatSign(change func(a, sign uint64) uint64) {
 	ftz := d.flag("ftz")
 	t := d.typ1()
 	d.needArithmetic(t)
@@ -436,19 +436,9 @@ func decodeFloat1(d *decoder, _ typ) {
 	for k := range t.n {
 		sign |= 1 << (t.bits*(k+1) - 1)
 	}
-	neg := d.base == "neg"
-	f := func(a uint64) uint64 {
-		if neg {
-			return a ^ sign
-		}
-		return a &^ sign
-	}
-	d.in.rule = rule1(func(u uint64) uint64 {
-		if neg {
-			return u
-		}
-		return u &^ sign
-	})
+	f := func(a uint64) uint64 { return change(a, sign) }
+	constant := sign &^ (change(sign, sign) ^ change(0, sign)) // a sign that does not depend on the operand's
+	d.in.rule = rule1(func(u uint64) uint64 { return u &^ constant })
 	d.in.vec = lift1(f)
 	if ftz {
 		one := elements(t, func(a, _, _ uint32) uint32 { return uint32(f(uint64(t.fmt.flush(a)))) & uint32(widthMask(t.bits)) })

@@ -7,54 +7,79 @@ import (
 // sx sign-extends the low n bits.
 func sx(v uint64, n int) int64 { return int64(v<<(64-n)) >> (64 - n) }
 
-// intFn is an integer operation on values that are zero-extended to 64 bits; for signed types the
-// operation sees them sign-extended. The result is cut to the type's width.
-type intFn struct {
-	s func(a, b int64) int64
-	u func(a, b uint64) uint64
+// arithOp is an operation whose result has the type of its two operands, on integers that are zero-extended to 64 bits; for signed types
+// it sees them sign-extended. The result is cut to the type's width.
+type arithOp struct {
+	s      func(a, b int64) int64
+	u      func(a, b uint64) uint64
+	carry  carryFn // of the form .cc; nil: there is none
+	whole  bool    // there is no packed form
+	loop32 vecFn   // hand-written loops for what kernels execute most: of 32 bits
+	loop64 vecFn   // and of 64
 }
 
-// intOps are the two-operand integer operations whose result has the type of the operands.
-var intOps = map[string]intFn{
-	"add": {func(a, b int64) int64 { return a + b }, func(a, b uint64) uint64 { return a + b }},
-	"sub": {func(a, b int64) int64 { return a - b }, func(a, b uint64) uint64 { return a - b }},
-	"min": {func(a, b int64) int64 { return min(a, b) }, func(a, b uint64) uint64 { return min(a, b) }},
-	"max": {func(a, b int64) int64 { return max(a, b) }, func(a, b uint64) uint64 { return max(a, b) }},
+var (
+	addOp = &arithOp{s: func(a, b int64) int64 { return a + b }, u: func(a, b uint64) uint64 { return a + b }, carry: bits.Add64,
+		loop32: func(d, a, b, _ *vec) {
+			for i := range d {
+				d[i] = uint64(uint32(a[i]) + uint32(b[i]))
+			}
+		},
+		loop64: func(d, a, b, _ *vec) {
+			for i := range d {
+				d[i] = a[i] + b[i]
+			}
+		}}
+	subOp = &arithOp{s: func(a, b int64) int64 { return a - b }, u: func(a, b uint64) uint64 { return a - b }, carry: bits.Sub64,
+		loop32: func(d, a, b, _ *vec) {
+			for i := range d {
+				d[i] = uint64(uint32(a[i]) - uint32(b[i]))
+			}
+		},
+		loop64: func(d, a, b, _ *vec) {
+			for i := range d {
+				d[i] = a[i] - b[i]
+			}
+		}}
+	minOp = &arithOp{s: func(a, b int64) int64 { return min(a, b) }, u: func(a, b uint64) uint64 { return min(a, b) }}
+	maxOp = &arithOp{s: func(a, b int64) int64 { return max(a, b) }, u: func(a, b uint64) uint64 { return max(a, b) }}
 	// Division by zero gives a value that the ISA leaves open; hardware gives all ones.
-	"div": {func(a, b int64) int64 {
+	divOp = &arithOp{whole: true, s: func(a, b int64) int64 {
 		if b == 0 {
 			return -1
 		}
 		return a / b
-	}, func(a, b uint64) uint64 {
+	}, u: func(a, b uint64) uint64 {
 		if b == 0 {
 			return ^uint64(0)
 		}
 		return a / b
-	}},
-	"rem": {func(a, b int64) int64 {
+	}}
+	remOp = &arithOp{whole: true, s: func(a, b int64) int64 {
 		if b == 0 {
 			return a
 		}
 		return a % b
-	}, func(a, b uint64) uint64 {
+	}, u: func(a, b uint64) uint64 {
 		if b == 0 {
 			return a
 		}
 		return a % b
-	}},
-}
+	}}
+)
 
-// int2 makes the vector function of a two-operand integer operation.
-func int2(op string, t typ) vecFn {
-	if fast := fastInt[op+"."+itoa(t.bits)]; fast != nil && t.n == 1 {
-		return fast
+// vec makes the vector function.
+func (op *arithOp) vec(t typ) vecFn {
+	switch {
+	case t.n == 1 && t.bits == 32 && op.loop32 != nil:
+		return op.loop32
+	case t.n == 1 && t.bits == 64 && op.loop64 != nil:
+		return op.loop64
 	}
-	f := intOps[op]
 	mask := widthMask(t.bits)
-	one := func(a, b uint64) uint64 { return f.u(a, b) & mask }
+	one := func(a, b uint64) uint64 { return op.u(a, b) & mask }
 	if t.isSigned() {
-		one = func(a, b uint64) uint64 { return uint64(f.s(sx(a, t.bits), sx(b, t.bits))) & mask }
+		one = func(a, b uint64) uint64 { return uint64(op.s(sx(a, t.bits), sx(b, t.bits))) & mask }
 	}
 	if t.n == 2 {
 		return lift2(func(a, b uint64) uint64 {
@@ -64,32 +89,8 @@ func int2(op string, t typ) vecFn {
 	return lift2(one)
 }
 
-// fastInt are hand-written loops for what kernels execute most.
-var fastInt = map[string]vecFn{
-	"add.32": func(d, a, b, _ *vec) {
-		for i := range d {
-			d[i] = uint64(uint32(a[i]) + uint32(b[i]))
-		}
-	},
-	"add.64": func(d, a, b, _ *vec) {
-		for i := range d {
-			d[i] = a[i] + b[i]
-		}
-	},
-	"sub.32": func(d, a, b, _ *vec) {
-		for i := range d {
-			d[i] = uint64(uint32(a[i]) - uint32(b[i]))
-		}
-	},
-	"sub.64": func(d, a, b, _ *vec) {
-		for i := range d {
-			d[i] = a[i] - b[i]
-		}
-	},
-}
-
-// decodeArith: add sub mul div min max of any type, with .cc forms of add and sub.
-func decodeArith(d *decoder) {
+// decode takes an operation of any type, with .cc where there is a carry.
+func (op *arithOp) decode(d *decoder) {
 	if t := d.peekType(); t.isFloat() {
 		decodeFloat2(d, t)
 		return
@@ -97,35 +98,30 @@ func decodeArith(d *decoder) {
 	if !d.nargs(3, 3) {
 		return
 	}
-	if d.flag("cc") {
-		d.carryOp(false)
-		return
-	}
-	switch d.base {
-	case "mul":
-		decodeMul(d)
+	if op.carry != nil && d.flag("cc") {
+		d.carryOp(op.carry, false)
 		return
 	}
 	sat := d.flag("sat")
 	t := d.typ1()
-	if t.n == 2 && (d.base == "div" || d.base == "rem") || intOps[d.base].u == nil {
+	if t.n == 2 && op.whole {
 		d.lacks("%s on %s", d.base, t.named)
 		return
 	}
 	d.dst()
 	d.src(1, t)
 	d.src(2, t)
-	d.in.vec = int2(d.base, t)
+	d.in.vec = op.vec(t)
 	if sat {
 		if t.named != "s32" {
 			d.lacks(".sat needs .s32")
 		}
-		f := intOps[d.base].s
+		f := op.s
 		d.in.vec = lift2(func(a, b uint64) uint64 {
 			return uint64(uint32(min(max(f(sx(a, 32), sx(b, 32)), -1<<31), 1<<31-1)))
 		})
 	}
-	if (d.base == "add" || d.base == "sub") && !sat {
+	if op.carry != nil && !sat {
 		d.in.rule = ruleUp
 	}
 	if t.n == 2 {
@@ -143,8 +139,12 @@ func (d *decoder) peekType() (t typ) {
 	return t
 }
 
-// decodeMul: mul.{lo,hi,wide}, integer.
+// decodeMul: mul of any type, that of integers with .lo, .hi or .wide.
 func decodeMul(d *decoder) {
+	if t := d.peekType(); t.isFloat() {
+		decodeFloat2(d, t)
+		return
+	}
 	part := d.oneOf("lo", "hi", "wide")
 	t := d.typ1()
 	d.dst()
@@ -262,8 +262,7 @@ func decodeMul24(d *decoder) {
 	d.dst()
 	d.src(1, t)
 	d.src(2, t)
-	mad := d.base == "mad24"
-	if mad {
+	if len(d.st.args) == 4 {
 		d.src(3, t)
 	}
 	d.in.vec = lift3(func(a, b, c uint64) uint64 {
@@ -281,10 +280,9 @@ func decodeMul24(d *decoder) {
 }
 
 // carryOp: add.cc, addc{.cc}, sub.cc, subc{.cc}: the carry flag is a bit per lane (section 9.7.2).
-func (d *decoder) carryOp(useCarry bool) {
+func (d *decoder) carryOp(f carryFn, useCarry bool) {
 	setCarry := !useCarry || d.flag("cc")
 	t := d.typ1()
-	sub := d.base == "sub" || d.base == "subc"
 	d.dst()
 	d.src(1, t)
 	d.src(2, t)
@@ -292,12 +290,15 @@ func (d *decoder) carryOp(useCarry bool) {
 	d.in.exec = func(w *warp, in *inst, m uint32) {
 		w.propagate(in, m)
 		a, b := w.src(in.src[0]), w.src(in.src[1])
-		w.addCarry(in, m, a, b, t, sub, useCarry, setCarry)
+		w.addCarry(in, m, a, b, t, f, useCarry, setCarry)
 	}
 }
 
-// addCarry adds (or subtracts: adds the complement, the flag is then a borrow) with the carry flag.
-func (w *warp) addCarry(in *inst, m uint32, a, b *vec, t typ, sub, use, set bool) {
+// carryFn adds or subtracts; of a difference the carry is a borrow.
+type carryFn func(x, y, carry uint64) (v, out uint64)
+
+// addCarry adds or subtracts with the carry flag.
+func (w *warp) addCarry(in *inst, m uint32, a, b *vec, t typ, f carryFn, use, set bool) {
 	var v vec
 	var out uint32
 	for i := range v {
@@ -306,18 +307,10 @@ func (w *warp) addCarry(in *inst, m uint32, a, b *vec, t typ, sub, use, set bool
 			c = uint64(w.carry >> i & 1)
 		}
 		x, y := a[i]<<(64-t.bits), b[i]<<(64-t.bits)
-		var s, co uint64
-		if sub {
-			s, co = bits.Sub64(x, y, 0)
-			s2, co2 := bits.Sub64(s, c<<(64-t.bits), 0)
-			s, co = s2, co|co2
-		} else {
-			s, co = bits.Add64(x, y, 0)
-			s2, co2 := bits.Add64(s, c<<(64-t.bits), 0)
-			s, co = s2, co|co2
-		}
+		s, co := f(x, y, 0)
+		s, co2 := f(s, c<<(64-t.bits), 0)
 		v[i] = s >> (64 - t.bits)
-		out |= uint32(co) << i
+		out |= uint32(co|co2) << i
 	}
 	blendDefined(w, in.dst[0], m, &v)
 	if set {
@@ -347,7 +340,9 @@ func (w *warp) propagate(in *inst, m uint32) {
 	}
 }
 
-func decodeAddc(d *decoder) { d.carryOp(true) }
+func decodeAddc(d *decoder) { d.carryOp(bits.Add64, true) }
+
+func decodeSubc(d *decoder) { d.carryOp(bits.Sub64, true) }
 
 // carryMad: mad.{lo,hi}.cc, madc.{lo,hi}{.cc}.
 func (d *decoder) carryMad(useCarry bool) {
@@ -364,7 +359,7 @@ func (d *decoder) carryMad(useCarry bool) {
 		w.propagate(in, m)
 		var p vec
 		mul(&p, w.src(in.src[0]), w.src(in.src[1]), nil)
-		w.addCarry(in, m, &p, w.src(in.src[2]), t, false, useCarry, setCarry)
+		w.addCarry(in, m, &p, w.src(in.src[2]), t, bits.Add64, useCarry, setCarry)
 	}
 }
 
@@ -390,76 +385,88 @@ func decodeSad(d *decoder) {
 	})
 }
 
-// decodeDp: dp4a.atype.btype and dp2a.{lo,hi}: dot products of bytes.
-func decodeDp(d *decoder) {
-	half := ""
-	if d.base == "dp2a" {
-		half = d.oneOf("lo", "hi")
-	}
-	ts := d.types()
-	if len(ts) != 2 {
-		d.malformed("two types expected")
-		return
-	}
-	d.dst()
-	for i := 1; i <= 3; i++ {
-		d.src(i, types["b32"])
-	}
-	elem := func(v uint64, at, n int, t typ) int64 {
-		if t.isSigned() {
-			return sx(v>>at, n)
-		}
-		return int64(v >> at & widthMask(n))
-	}
-	if used := map[string]uint64{"lo": 0xffff, "hi": 0xffff0000}[half]; used != 0 { // the other bytes of b take no part
-		d.in.rule = func(w *warp, in *inst, m uint32) {
-			lanes(m, func(i int) {
-				u := w.ub(in.src[0], i) | w.ub(in.src[1], i)&used | w.ub(in.src[2], i)
-				if u &= in.dmask; u != 0 {
-					u = in.dmask
-				}
-				w.setUB(in.dst[0], i, u)
-			})
-		}
-	}
+// decodeDp4a: dp4a.atype.btype d, a, b, c: the dot product of four bytes.
+func decodeDp4a(d *decoder) {
+	ta, tb := d.dotOperands()
 	d.in.vec = lift3(func(a, b, c uint64) uint64 {
 		s := int64(c)
-		if d.base == "dp4a" {
-			for k := range 4 {
-				s += elem(a, 8*k, 8, ts[0]) * elem(b, 8*k, 8, ts[1])
-			}
-		} else {
-			if half == "hi" {
-				b >>= 16
-			}
-			for k := range 2 {
-				s += elem(a, 16*k, 16, ts[0]) * elem(b, 8*k, 8, ts[1])
-			}
+		for k := range 4 {
+			s += dotElement(a, 8*k, 8, ta) * dotElement(b, 8*k, 8, tb)
 		}
 		return uint64(uint32(s))
 	})
 }
 
-// decodeAbsNeg: abs and neg of any type.
-func decodeAbsNeg(d *decoder) {
-	t := d.peekType()
-	if t.isFloat() {
-		decodeFloat1(d, t)
-		return
+// decodeDp2a: dp2a.{lo,hi}.atype.btype d, a, b, c: the dot product of two halves and two bytes; the other bytes of b take no part.
+func decodeDp2a(d *decoder) {
+	shift := 0
+	if d.oneOf("lo", "hi") == "hi" {
+		shift = 16
 	}
-	t = d.typ1()
+	ta, tb := d.dotOperands()
+	d.in.rule = func(w *warp, in *inst, m uint32) {
+		lanes(m, func(i int) {
+			u := w.ub(in.src[0], i) | w.ub(in.src[1], i)&(0xffff<<shift) | w.ub(in.src[2], i)
+			if u &= in.dmask; u != 0 {
+				u = in.dmask
+			}
+			w.setUB(in.dst[0], i, u)
+		})
+	}
+	d.in.vec = lift3(func(a, b, c uint64) uint64 {
+		s := int64(c)
+		for k := range 2 {
+			s += dotElement(a, 16*k, 16, ta) * dotElement(b, shift+8*k, 8, tb)
+		}
+		return uint64(uint32(s))
+	})
+}
+
+// dotOperands adds the operands of a dot product and gives the types of the elements.
+func (d *decoder) dotOperands() (a, b typ) {
+	ts := d.types()
+	if len(ts) != 2 {
+		d.malformed("two types expected")
+		return a, b
+	}
 	d.dst()
-	d.src(1, t)
-	mask := t.mask()
-	if d.base == "neg" {
-		d.in.rule = ruleUp
-		d.in.vec = lift1(func(a uint64) uint64 { return -a & mask })
+	for i := 1; i <= 3; i++ {
+		d.src(i, types["b32"])
+	}
+	return ts[0], ts[1]
+}
+
+// dotElement is the element of n bits at a bit.
+func dotElement(v uint64, at, n int, t typ) int64 {
+	if t.isSigned() {
+		return sx(v>>at, n)
+	}
+	return int64(v >> at & widthMask(n))
+}
+
+// decodeAbs: abs of any type.
+func decodeAbs(d *decoder) {
+	if d.peekType().isFloat() {
+		d.floatSign(func(a, sign uint64) uint64 { return a &^ sign })
 		return
 	}
+	t := d.unary()
+	mask := t.mask()
 	d.in.vec = lift1(func(a uint64) uint64 {
 		if s := sx(a, t.bits); s < 0 {
 			return uint64(-s) & mask
 		}
 		return a
 	})
+}
+
+// decodeNeg: neg of any type.
+func decodeNeg(d *decoder) {
+	if d.peekType().isFloat() {
+		d.floatSign(func(a, sign uint64) uint64 { return a ^ sign })
+		return
+	}
+	mask := d.unary().mask()
+	d.in.rule = ruleUp
+	d.in.vec = lift1(func(a uint64) uint64 { return -a & mask })
 }

@@ -2,9 +2,9 @@ package emu
 
 import "math"
 
-// decodeMath: rcp sqrt rsqrt sin cos lg2 ex2 tanh. Approximate forms are rounded correctly (the machine
+// decode takes a function of one number. Approximate forms are rounded correctly (the machine
 // is allowed to be off by a few units), so results only depend on the input.
-func decodeMath(d *decoder) {
+func (fn *mathFn) decode(d *decoder) {
 	var o fopt
 	var exactMode bool
 	o.mode, exactMode = d.rounding()
@@ -17,30 +17,25 @@ func decodeMath(d *decoder) {
 	}
 	t := ts[0]
 	d.needArithmetic(t)
-	f := mathFns[d.base]
 	d.dst()
 	d.src(1, t)
 	switch {
 	case t.named == "f64":
-		d.in.vec = lift1(math64(d.base, o.mode, f))
-	case exactMode && t.named == "f32" && (d.base == "rcp" || d.base == "sqrt"):
-		root := d.base == "sqrt"
+		exact := fn.exact64
+		if exact == nil {
+			exact = func(x float64, _ rnd) float64 { return fn.near(x) }
+		}
+		d.in.vec = lift1(func(a uint64) uint64 { return canon64(exact(f64(a), o.mode)) })
+	case exactMode && t.named == "f32" && fn.odd != nil:
 		d.in.vec = lift1(func(a uint64) uint64 {
-			x := float64(o.in32(a))
-			var r float64
-			if root {
-				r = sqrtOdd(x)
-			} else {
-				r = divOdd(1, x)
-			}
-			return o.finish32(f32(uint64(fmtF32.round(r, o.mode, false))))
+			return o.finish32(f32(uint64(fmtF32.round(fn.odd(float64(o.in32(a))), o.mode, false))))
 		})
 	default:
 		one := elements(t, func(a, _, _ uint32) uint32 {
 			if o.ftz {
 				a = t.fmt.flush(a)
 			}
-			v := t.fmt.round(f(t.fmt.value(a)), rn, false)
+			v := t.fmt.round(fn.near(t.fmt.value(a)), rn, false)
 			if o.ftz {
 				v = t.fmt.flush(v)
 			}
@@ -51,35 +46,31 @@ func decodeMath(d *decoder) {
 	}
 }
 
-// mathFns are accurate to about an ulp of f64, so rounding them to f32 is correct but for values that are
-// within 2^-28 ulp of a midpoint.
-var mathFns = map[string]func(x float64) float64{
-	"rcp":   func(x float64) float64 { return 1 / x },
-	"sqrt":  math.Sqrt,
-	"rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) },
-	"sin":   math.Sin,
-	"cos":   math.Cos,
-	"ex2":   math.Exp2,
-	"tanh":  math.Tanh,
-	"lg2": func(x float64) float64 {
+// mathFn is a function: near is accurate to about an ulp of f64, so rounding it to f32 is correct but for values that are
+// within 2^-28 ulp of a midpoint. Those with exact forms have odd, rounded to odd for f32, and exact64 in any mode. The machine's
+// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 have about 20 good bits; here they have all.
+type mathFn struct {
+	near    func(x float64) float64
+	odd     func(x float64) float64
+	exact64 func(x float64, mode rnd) float64
+}
+
+var (
+	rcpFn = &mathFn{func(x float64) float64 { return 1 / x }, func(x float64) float64 { return divOdd(1, x) },
+		func(x float64, mode rnd) float64 { return div64(1, x, mode) }}
+	sqrtFn  = &mathFn{math.Sqrt, sqrtOdd, sqrt64}
+	rsqrtFn = &mathFn{near: func(x float64) float64 { return 1 / math.Sqrt(x) }}
+	sinFn   = &mathFn{near: math.Sin}
+	cosFn   = &mathFn{near: math.Cos}
+	ex2Fn   = &mathFn{near: math.Exp2}
+	tanhFn  = &mathFn{near: math.Tanh}
+	lg2Fn   = &mathFn{near: func(x float64) float64 {
 		if x > 0.7 && x < 1.4 { // math.Log2 cancels near 1
 			return math.Log1p(x-1) * math.Log2E
 		}
 		return math.Log2(x)
-	},
-}
-
-// math64: rcp and sqrt are exact in any mode. The machine's rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64
-// have about 20 good bits; here they have all.
-func math64(op string, mode rnd, f func(float64) float64) func(a uint64) uint64 {
-	switch op {
-	case "rcp":
-		return func(a uint64) uint64 { return canon64(div64(1, f64(a), mode)) }
-	case "sqrt":
-		return func(a uint64) uint64 { return canon64(sqrt64(f64(a), mode)) }
-	}
-	return func(a uint64) uint64 { return canon64(f(f64(a))) }
-}
+	}}
+)
 
 // decodeTestp: testp.op.type p, a.
 func decodeTestp(d *decoder) {

@@ -253,7 +253,7 @@ func (c *compiler) decode(st *stmt) {
 	if d.refused() {
 		d.refuse()
 	}
-	in.pure = d.isPure()
+	in.pure = in.pure || in.kind == kVec && in.vec != nil
 	in.op = c.opcode(st.op)
 	c.prog.code = append(c.prog.code, in)
 }
@@ -270,7 +270,7 @@ func (d *decoder) refuse() {
 	}
 	text = fmt.Sprintf("%s (%s)", text, d.lack)
 	d.c.unsupported = append(d.c.unsupported, text)
-	in.kind, in.vec, in.flow, in.sync = kExec, nil, nil, nil
+	in.kind, in.vec, in.flow, in.sync, in.pure = kExec, nil, nil, nil, false
 	in.dst, in.src, in.pdst, in.psrc, in.firstPinned, in.address, in.widened = nil, nil, nil, nil, 0, 0, 0
 	in.exec = func(w *warp, in *inst, m uint32) { w.fail(Unsupported, m, 0, "%s", text) }
 }
@@ -302,22 +302,6 @@ func (d *decoder) declared(name string) bool {
 	_, list := sc.targets(name)
 	_, special := specials[name]
 	return register || label || list || special || name == "_" || name == "WARP_SZ" || sc.variable(name) != nil || d.c.mod.funcs[name] != nil
-}
-
-// isPure tells whether every destination depends on the sources of its lane alone.
-func (d *decoder) isPure() bool {
-	switch in := d.in; {
-	case in.kind == kVec:
-		return in.vec != nil
-	case in.kind == kExec:
-		switch d.base {
-		case "setp", "selp", "and", "or", "xor", "not":
-			return true
-		case "mov": // not of special registers, which are no sources
-			return len(in.src)+len(in.psrc) > 0
-		}
-	}
-	return false
 }
 
 // fits checks a statement against its row, which holds for all forms: the number of operands and the types in the opcode.

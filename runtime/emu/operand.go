@@ -8,6 +8,7 @@ type elemKind struct {
 	name   string
 	per    int
 	bits   int // of one element with its share of padding
+	used   int // bytes of a chunk that are no padding
 	decode func(b []byte, v *[32]float64)
 }
 
@@ -15,32 +16,32 @@ type elemKind struct {
 // its beginning, where they may be mixed with those of 8 bits (section 9.7.16.10.2), and e2m1 alone has 32.
 var elemKinds = func() map[string]*elemKind {
 	m := map[string]*elemKind{
-		"f16": {per: 8, bits: 16, decode: func(b []byte, v *[32]float64) {
+		"f16": {per: 8, bits: 16, used: 16, decode: func(b []byte, v *[32]float64) {
 			for i := range 8 {
 				v[i] = float64(f16values[readBytes(b, 2*i, 2)])
 			}
 		}},
-		"bf16": {per: 8, bits: 16, decode: func(b []byte, v *[32]float64) {
+		"bf16": {per: 8, bits: 16, used: 16, decode: func(b []byte, v *[32]float64) {
 			for i := range 8 {
 				v[i] = float64(f32(readBytes(b, 2*i, 2) << 16))
 			}
 		}},
-		"tf32": {per: 4, bits: 32, decode: func(b []byte, v *[32]float64) {
+		"tf32": {per: 4, bits: 32, used: 16, decode: func(b []byte, v *[32]float64) {
 			for i := range 4 {
 				v[i] = float64(f32(readBytes(b, 4*i, 4) &^ 0x1fff)) // the low 13 bits are ignored
 			}
 		}},
-		"s8": {per: 16, bits: 8, decode: func(b []byte, v *[32]float64) {
+		"s8": {per: 16, bits: 8, used: 16, decode: func(b []byte, v *[32]float64) {
 			for i := range 16 {
 				v[i] = float64(int8(b[i]))
 			}
 		}},
-		"u8": {per: 16, bits: 8, decode: func(b []byte, v *[32]float64) {
+		"u8": {per: 16, bits: 8, used: 16, decode: func(b []byte, v *[32]float64) {
 			for i := range 16 {
 				v[i] = float64(b[i])
 			}
 		}},
-		"e2m1 packed": {per: 32, bits: 4, decode: func(b []byte, v *[32]float64) {
+		"e2m1 packed": {per: 32, bits: 4, used: 16, decode: func(b []byte, v *[32]float64) {
 			for i, x := range b[:16] {
 				v[2*i], v[2*i+1] = nibbleValues[x&15], nibbleValues[x>>4]
 			}
@@ -48,7 +49,7 @@ var elemKinds = func() map[string]*elemKind {
 	}
 	for _, name := range []string{"e4m3", "e5m2"} {
 		table := containers[name]
-		m[name] = &elemKind{per: 16, bits: 8, decode: func(b []byte, v *[32]float64) {
+		m[name] = &elemKind{per: 16, bits: 8, used: 16, decode: func(b []byte, v *[32]float64) {
 			for i := range 16 {
 				v[i] = table[b[i]]
 			}
@@ -57,7 +58,7 @@ var elemKinds = func() map[string]*elemKind {
 	for _, name := range []string{"e2m1", "e2m3", "e3m2"} {
 		f := formats[name]
 		n := 1 + f.ebits + f.mbits
-		m[name] = &elemKind{per: 16, bits: 8, decode: func(b []byte, v *[32]float64) {
+		m[name] = &elemKind{per: 16, bits: 8, used: 2 * n, decode: func(b []byte, v *[32]float64) {
 			low, high := readBytes(b, 0, 8), readBytes(b, 8, 8)
 			for i := range 16 {
 				at := i * n
@@ -74,17 +75,6 @@ var elemKinds = func() map[string]*elemKind {
 	}
 	return m
 }()
-
-// meaning is the number of bytes of a chunk that are no padding.
-func (e *elemKind) meaning() int {
-	switch e.name {
-	case "e2m1":
-		return 8
-	case "e2m3", "e3m2":
-		return 12
-	}
-	return 16
-}
 
 // panel is the number of columns of B that lie together: the sums of a row with a panel stay in registers.
 const panel = 8
@@ -143,7 +133,7 @@ func (t *operandTile) readShared(s *smemTile, e *elemKind, first, n int, look fu
 			for j := range min(e.per, inner-i) {
 				t.v[at+j*step] = v[j]
 			}
-			if undef != nil && anySet(undef[:e.meaning()]) {
+			if undef != nil && anySet(undef[:e.used]) {
 				t.taint(first + o)
 			}
 		}

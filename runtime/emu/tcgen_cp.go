@@ -9,15 +9,16 @@ type copyShape struct {
 	rows  int
 	bytes int
 	lanes func(row int) []int
+	use   tmemClass
 }
 
 var copyShapes = []copyShape{
-	{"128x256b", 128, 32, func(i int) []int { return []int{i} }},
-	{"128x128b", 128, 16, func(i int) []int { return []int{i} }},
-	{"4x256b", 4, 32, func(i int) []int { return []int{32 * i} }},
-	{"64x128b.warpx2::02_13", 64, 16, func(i int) []int { return []int{i, i + 64} }},
-	{"64x128b.warpx2::01_23", 64, 16, func(i int) []int { return []int{i>>5<<6 + i&31, i>>5<<6 + i&31 + 32} }},
-	{"32x128b.warpx4", 32, 16, func(i int) []int { return []int{i, i + 32, i + 64, i + 96} }},
+	{"128x256b", 128, 32, func(i int) []int { return []int{i} }, useCp},
+	{"128x128b", 128, 16, func(i int) []int { return []int{i} }, useCp},
+	{"4x256b", 4, 32, func(i int) []int { return []int{32 * i} }, useCp4},
+	{"64x128b.warpx2::02_13", 64, 16, func(i int) []int { return []int{i, i + 64} }, useCp},
+	{"64x128b.warpx2::01_23", 64, 16, func(i int) []int { return []int{i>>5<<6 + i&31, i>>5<<6 + i&31 + 32} }, useCp},
+	{"32x128b.warpx4", 32, 16, func(i int) []int { return []int{i, i + 32, i + 64, i + 96} }, useCp},
 }
 
 // copyFormats expand elements of 4 and 6 bits, 16 of them padded to 16 bytes, to a byte each.
@@ -67,18 +68,14 @@ func (w *warp) tmemCp(in *inst, shape *copyShape, addr memOp, desc, bits int, m 
 	if err != nil {
 		w.fail(Invalid, m, 0, "descriptor %#x of tcgen05.cp: %v", v, err)
 	}
-	if l0 != 0 && !(shape.name == "4x256b" && l0 < 32) {
+	if l0 != 0 && (shape.use != useCp4 || l0 >= 32) {
 		w.fail(TensorMemory, m, tmemBits(l0, col), "tcgen05.cp to lane %d of tensor memory", l0)
-	}
-	use := useCp
-	if shape.name == "4x256b" {
-		use = useCp4
 	}
 	rect := tmemRect{0, tmemLanes, col, shape.bytes / 4}
 	w.tmemGroup(1)
 	t := w.checkTmemAllocated(w.cta, rect, "tcgen05.cp", lane)
 	stamp := w.issue(agentTcgen05, m) | accessStamp(lane)<<4
-	w.tmemWrite(t, rect, tmemAccess{stamp, w.curPC, tmemUse{class: use}}, lane)
+	w.tmemWrite(t, rect, tmemAccess{stamp, w.curPC, tmemUse{class: shape.use}}, lane)
 	access := w.access(stamp, lane, asyncProxy)
 	mem := w.cta.shared
 	for row := range shape.rows {

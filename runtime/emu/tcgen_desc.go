@@ -12,18 +12,20 @@ type tcgenKind struct {
 	blocks []int     // scales to a row that it may have; nil: none
 	packed bool      // elements of 4 bits, two to a byte
 	scaleD bool      // may scale the old D
+	ints   bool      // elements are integers
+	same   bool      // A and B are of one type, and D of f16 needs that type to be f16
 }
 
 var small8 = [8]string{"e4m3", "e5m2", "", "e2m3", "e3m2", "e2m1"}
 
 var tcgenKinds = []tcgenKind{
-	{"kind::f16", [8]string{"f16", "bf16"}, [4]string{"f16", "f32"}, 16, nil, false, true},
-	{"kind::tf32", [8]string{2: "tf32"}, [4]string{1: "f32"}, 8, nil, false, true},
-	{"kind::f8f6f4", small8, [4]string{"f16", "f32"}, 32, nil, false, false},
-	{"kind::i8", [8]string{"u8", "s8"}, [4]string{2: "s32"}, 32, nil, false, false},
-	{"kind::mxf8f6f4", small8, [4]string{1: "f32"}, 32, []int{1}, false, false},
-	{"kind::mxf4", [8]string{1: "e2m1"}, [4]string{1: "f32"}, 64, []int{2}, true, false},
-	{"kind::mxf4nvf4", [8]string{1: "e2m1"}, [4]string{1: "f32"}, 64, []int{2, 4}, true, false},
+	{"kind::f16", [8]string{"f16", "bf16"}, [4]string{"f16", "f32"}, 16, nil, false, true, false, true},
+	{"kind::tf32", [8]string{2: "tf32"}, [4]string{1: "f32"}, 8, nil, false, true, false, false},
+	{"kind::f8f6f4", small8, [4]string{"f16", "f32"}, 32, nil, false, false, false, false},
+	{"kind::i8", [8]string{"u8", "s8"}, [4]string{2: "s32"}, 32, nil, false, false, true, false},
+	{"kind::mxf8f6f4", small8, [4]string{1: "f32"}, 32, []int{1}, false, false, false, false},
+	{"kind::mxf4", [8]string{1: "e2m1"}, [4]string{1: "f32"}, 64, []int{2}, true, false, false, false},
+	{"kind::mxf4nvf4", [8]string{1: "e2m1"}, [4]string{1: "f32"}, 64, []int{2, 4}, true, false, false, false},
 }
 
 // instrDesc is an instruction descriptor (section 9.7.16.4.2), decoded:
@@ -66,7 +68,7 @@ func (k *tcgenKind) decodeInstr(v uint32) (x instrDesc, err error) {
 		x.b = k.elems[field(10, 2)]
 	case scaled:
 		zero = 3 | 1<<3 | 1<<6 | 1<<31
-	case k.name == "kind::i8":
+	case k.ints:
 		zero |= 3 << 13
 		x.saturate = bit(3)
 	default:
@@ -92,9 +94,9 @@ func (k *tcgenKind) decodeInstr(v uint32) (x instrDesc, err error) {
 		return x, fmt.Errorf("bits %#x must be zero", v&zero)
 	case x.a == "" || x.b == "" || x.d == "":
 		return x, fmt.Errorf("no such types: codes %d, %d and %d of A, B and D", field(7, 3), field(10, 3), field(4, 2))
-	case k.name == "kind::f16" && x.d == "f16" && (x.a != "f16" || x.b != "f16"):
+	case k.same && x.d == "f16" && (x.a != "f16" || x.b != "f16"):
 		return x, fmt.Errorf("D of f16 needs A and B of f16")
-	case k.name == "kind::f16" && x.a != x.b:
+	case k.same && x.a != x.b:
 		return x, fmt.Errorf("A of %s and B of %s", x.a, x.b)
 	}
 	return x, nil
@@ -119,7 +121,7 @@ func (k *tcgenKind) shape(x *instrDesc, group int, ws bool) error {
 		ok = ok || m == x.m
 	}
 	n := x.n >= step && x.n <= 256 && x.n%step == 0
-	if k.name == "kind::i8" {
+	if k.ints {
 		n = n && (x.n%16 == 0 || x.n == 8 || x.n == 24) && (group == 1 || x.n%32 == 0)
 	}
 	if ws {

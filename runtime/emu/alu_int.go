@@ -229,7 +229,7 @@ func decodeMad(d *decoder) {
 	t := d.typ1()
 	sum := t
 	if part == "wide" {
-		sum.bits *= 2
+		sum = t.twice()
 	}
 	d.dst()
 	d.src(1, t)

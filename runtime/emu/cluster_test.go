@@ -49,7 +49,7 @@ func TestClusters(t *testing.T) {
 	@%p1 ld.shared::cluster.b32 %r8, [%r5];
 	@%p1 st.global.b32 [%rd1], %r8;`, [2]uint64{10, 1}},
 		{"generic address of another CTA", `
-	cvta.shared.u64 %rd3, %r3;
+	cvt.u64.u32 %rd3, %r3; cvta.shared.u64 %rd3, %rd3;
 	mapa.u64 %rd4, %rd3, %r2;
 	add.u32 %r7, %r1, 5;
 	@%p1 st.b32 [%rd4], %r7;

@@ -2,6 +2,7 @@ package emu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,11 @@ type decoder struct {
 	c     *compiler
 	st    *stmt
 	base  string
+	row   *family
 	mods  []string
+	first typ   // the first type in the opcode
+	dsts  []typ // of the registers that are destinations, with their names
+	names []string
 	in    *inst
 	wrong string // the first rule of PTX that the instruction breaks
 	lack  string // the first thing in it that the emulator does not implement
@@ -126,6 +131,7 @@ func (d *decoder) dstArg(a *arg) {
 			if len(d.in.dst) == 0 {
 				d.in.dmask = t.mask()
 			}
+			d.dsts, d.names = append(d.dsts, t), append(d.names, a.name)
 			o = slot
 		}
 	}
@@ -157,6 +163,9 @@ func (d *decoder) value(a *arg, t typ) opnd {
 		}
 		return d.c.constant(v & t.mask())
 	case argFloat:
+		if t.cls == clsUint || t.cls == clsInt {
+			d.malformed("float literal for an integer operand")
+		}
 		return d.c.constant(floatLiteral(*a, t) & t.mask())
 	case argName:
 		if a.neg || a.pair != nil {
@@ -166,6 +175,7 @@ func (d *decoder) value(a *arg, t typ) opnd {
 			if rt.cls == clsPred {
 				d.malformed("predicate %s as a value", a.name)
 			}
+			d.holds(a.name, rt, t)
 			return slot
 		}
 		if fn, ok := specials[a.name]; ok {
@@ -190,6 +200,33 @@ func (d *decoder) value(a *arg, t typ) opnd {
 		d.malformed("unexpected operand")
 	}
 	return d.c.constant(0)
+}
+
+// holds checks that a register may stand for an operand of type t.
+func (d *decoder) holds(name string, register, t typ) {
+	if !t.fits(register, strings.HasSuffix(d.row.regs, orWider)) {
+		d.malformed("%s is a .%s, not a .%s", name, register.named, t.named)
+	}
+}
+
+// checkResults holds the destinations against the row. Where the opcode has no type, the decoder has refused it.
+func (d *decoder) checkResults(wide bool) {
+	switch result := strings.TrimSuffix(d.row.regs, orWider); {
+	case result == "" || len(result) == 1 && d.first.named == "":
+	case result == ofWide && wide:
+		d.results(d.first.twice())
+	case result == ofType || result == ofWide:
+		d.results(d.first)
+	default:
+		d.results(types[result])
+	}
+}
+
+// results checks that all destinations may be of type t.
+func (d *decoder) results(t typ) {
+	for i, r := range d.dsts {
+		d.holds(d.names[i], r, t)
+	}
 }
 
 // predDst adds operand a as a predicate destination ("_" is a sink).
@@ -238,11 +275,12 @@ func (c *compiler) decode(st *stmt) {
 		}
 		in.guard, in.guardNeg = slot, st.guardNeg
 	}
-	f := familyOf[parts[0]]
-	if f == nil {
+	if d.row = familyOf[parts[0]]; d.row == nil {
 		d.lacks("unknown opcode")
-	} else if d.fits(f) {
-		f.decode(d)
+	} else if d.fits() {
+		wide := slices.Contains(d.mods, "wide")
+		d.row.decode(d)
+		d.checkResults(wide)
 	}
 	switch {
 	case len(d.mods) > 0 && d.wrong != "":
@@ -305,10 +343,15 @@ func (d *decoder) declared(name string) bool {
 }
 
 // fits checks a statement against its row, which holds for all forms: the number of operands and the types in the opcode.
-func (d *decoder) fits(f *family) bool {
+func (d *decoder) fits() bool {
+	f := d.row
 	ok := d.nargs(f.min, f.max)
 	for _, m := range d.mods {
-		if _, known := types[m]; known && f.types != anyType && !strings.Contains(" "+f.types+" ", " "+m+" ") {
+		t, known := types[m]
+		if known && d.first.named == "" {
+			d.first = t
+		}
+		if known && f.types != anyType && !strings.Contains(" "+f.types+" ", " "+m+" ") {
 			d.malformed("type .%s", m)
 			ok = false
 		}

@@ -18,6 +18,7 @@ func TestAnyInstructionIsDecodedOrRefused(t *testing.T) {
 		mbarrier noinc to pack rni rzi NaN xorsign abs wrap l r clamp f4e uni init parity test_wait expect_tx proxy sc`)
 	operands := strings.Fields(`%r1 %r2 %r3 %rd1 %rd0 %h1 %h2 %f1 %f2 %d1 %p1 %p2 !%p1 5 -1 0f3F800000 [%rd0]
 		[%rd1+4] [%r1] {%r1,%r2} {%r1,%r2,%r3,%r4} {%h1,%h2} %r1|%p1 _ buf [p] %tid.x (%r1) {%f1,%f2,%f3,%f4} [5] L %p1|%p2`)
+	registers := map[int]string{1: "%p1 %p2", 16: "%h1 %h2", 32: "%r1 %r2 %r3", 64: "%rd0 %rd1"}
 	r := rand.New(rand.NewPCG(1, 1))
 	pick := func(l []string) string { return l[r.IntN(len(l))] }
 	supported := map[string]bool{}
@@ -30,9 +31,14 @@ func TestAnyInstructionIsDecodedOrRefused(t *testing.T) {
 		if ts := strings.Fields(f.types); len(ts) > 0 && ts[0] != anyType {
 			text += "." + pick(ts)
 		}
+		kind := types[text[strings.LastIndexByte(text, '.')+1:]]
 		var args []string
 		for range f.min + r.IntN(f.max-f.min+1) {
-			args = append(args, pick(operands))
+			if likely := registers[kind.width()]; likely != "" && r.IntN(3) > 0 {
+				args = append(args, pick(strings.Fields(likely)))
+			} else {
+				args = append(args, pick(operands))
+			}
 		}
 		text += " " + strings.Join(args, ", ") + ";"
 		m, err := Parse("t", kernel(`.shared .align 16 .b8 buf[256];

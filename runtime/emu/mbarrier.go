@@ -155,7 +155,7 @@ func (d *decoder) mbarArrive(f *mbarForm) {
 		d.dstArg(&args[0])
 		args = args[1:]
 	}
-	if len(args) < 1 || len(args) > 2 {
+	if len(args) < 1 || len(args) > 2 || len(args) == 1 && f.arrive.expect {
 		d.malformed("wrong number of operands")
 		return
 	}
@@ -176,7 +176,11 @@ func (d *decoder) mbarTx(f *mbarForm) {
 // mbarWait: done, address, state or parity [, time limit].
 func (d *decoder) mbarWait(f *mbarForm) {
 	d.predDst(&f.args[0])
-	d.srcArg(&f.args[2], types["b64"])
+	if f.parity {
+		d.srcArg(&f.args[2], types["u32"])
+	} else {
+		d.srcArg(&f.args[2], types["b64"])
+	}
 	d.address(&f.args[1], f.op)
 	d.in.kind = kSync
 	d.in.sync = func(w *warp, in *inst, m uint32) bool {

@@ -25,6 +25,7 @@ func decodeMov(d *decoder) {
 		d.lacks("vector move")
 	default:
 		d.dst()
+		d.results(t)
 		if fn := specials[args[1].name]; fn != nil && args[1].kind == argName {
 			if _, _, isReg := d.c.register(d.st.scope, args[1].name); !isReg {
 				d.in.kind, d.in.exec = kExec, d.c.readSpecial(args[1].name, fn)
@@ -41,7 +42,7 @@ func decodeMov(d *decoder) {
 func (d *decoder) pack(t typ) {
 	elems := d.st.args[1].list
 	n := t.width() / max(1, len(elems))
-	part := typ{cls: clsBits, bits: n, n: 1}
+	part := typ{cls: clsBits, bits: n, n: 1, named: "b" + itoa(n)}
 	d.dst()
 	for i := range elems {
 		d.srcArg(&elems[i], part)
@@ -80,6 +81,7 @@ func (d *decoder) unpack(t typ) {
 	for i := range elems {
 		d.dstArg(&elems[i])
 	}
+	d.results(typ{cls: clsBits, bits: n, n: 1, named: "b" + itoa(n)})
 	d.src(1, t)
 	d.in.kind = kExec
 	mask := widthMask(n)

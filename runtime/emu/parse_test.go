@@ -2,6 +2,7 @@ package emu
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -121,6 +122,45 @@ func TestMalformedInstructionsAreErrorsOfTheText(t *testing.T) {
 	_, err := Parse("t.ptx", kernel("add.s32 %r1;\nadd.s32 %r2;\n"))
 	if err == nil || !strings.Contains(err.Error(), "t.ptx:11:1:") {
 		t.Errorf("not the first error: %v", err)
+	}
+}
+
+// TestRegistersHaveTheTypeOfTheInstruction: the same width, or with loads, stores and conversions a greater one, and none of the other class.
+func TestRegistersHaveTheTypeOfTheInstruction(t *testing.T) {
+	for text, want := range map[string]string{
+		"add.s32 %r1, %rd1, %r2":               "%rd1 is a .b64, not a .s32",
+		"add.s32 %rd1, %r1, %r2":               "%rd1 is a .b64, not a .s32",
+		"add.s32 %r1, %f1, %r2":                "%f1 is a .f32, not a .s32",
+		"add.f32 %f1, %r1, %f2":                "",
+		"add.f32 %d1, %f1, %f2":                "%d1 is a .f64, not a .f32",
+		"add.s32 %r1, %r2, 0f3F800000":         "float literal for an integer operand",
+		"mul.wide.u32 %rd1, %r1, %r2":          "",
+		"mul.wide.u32 %r1, %r2, %r3":           "%r1 is a .b32, not a .u64",
+		"mad.wide.s16 %r1, %h1, %h2, %r2":      "",
+		"mad.wide.s32 %rd1, %r1, %r2, %r3":     "%r3 is a .b32, not a .s64",
+		"popc.b64 %r1, %rd1":                   "",
+		"popc.b64 %rd1, %rd1":                  "%rd1 is a .b64, not a .b32",
+		"shl.b64 %rd1, %rd1, %r1":              "",
+		"shl.b64 %rd1, %rd1, %rd1":             "%rd1 is a .b64, not a .b32",
+		"mov.b64 {%r1, %r2}, %rd1":             "",
+		"mov.b32 {%r1, %r2}, %r3":              "%r1 is a .b32, not a .b16",
+		"mov.b64 %rd1, {%r1, %h1}":             "%h1 is a .b16, not a .b32",
+		"setp.lt.s32 %p1, %r1, %rd1":           "%rd1 is a .b64, not a .s32",
+		"selp.f64 %d1, %d2, %f1, %p1":          "%f1 is a .f32, not a .f64",
+		"ld.global.u8 %r1, [%rd1]":             "",
+		"ld.global.v2.u64 {%rd1, %r1}, [%rd0]": "%r1 is a .b32, not a .u64",
+		"st.global.b16 [%rd1], %r1":            "",
+		"st.global.b64 [%rd1], %r1":            "%r1 is a .b32, not a .b64",
+		"cvt.u32.u8 %r1, %h1":                  "",
+		"cvt.u64.u32 %r1, %r2":                 "%r1 is a .b32, not a .u64",
+		"atom.global.add.u32 %rd2, [%rd1], 1":  "%rd2 is a .b64, not a .u32",
+		"fma.rn.f16x2 %r1, %r2, %r3, %r4":      "",
+		"fma.rn.f16x2 %h1, %r2, %r3, %r4":      "%h1 is a .b16, not a .f16x2",
+	} {
+		_, err := Parse("t.ptx", kernel(text+";"))
+		if said := fmt.Sprint(err); (err != nil) != (want != "") || !strings.Contains(said, want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
 	}
 }
 

@@ -117,11 +117,9 @@ func decodeSetp(d *decoder) {
 	d.src(1, t)
 	d.src(2, t)
 	if combine != "" {
-		if len(d.st.args) != 4 {
-			d.malformed("wrong number of operands")
-			return
-		}
-		d.predSrc(&d.st.args[3])
+		d.predSrc(d.arg(3))
+	} else {
+		d.nargs(3, 3)
 	}
 	d.in.kind = kExec
 	if t.n == 2 {
@@ -191,11 +189,9 @@ func decodeSet(d *decoder) {
 	d.src(1, t)
 	d.src(2, t)
 	if combine != "" {
-		if len(d.st.args) != 4 {
-			d.malformed("wrong number of operands")
-			return
-		}
-		d.predSrc(&d.st.args[3])
+		d.predSrc(d.arg(3))
+	} else {
+		d.nargs(3, 3)
 	}
 	elem, yes := dt, widthMask(dt.bits)
 	elem.n = 1

@@ -227,7 +227,7 @@ func (d *decoder) tensormapReplace() {
 		}
 		at += f.size * int(args[1].val)
 	}
-	d.srcArg(&args[len(args)-1], types["b64"])
+	d.srcArg(&args[len(args)-1], types["b"+itoa(8*max(f.size, 4))])
 	d.address(&args[0], op)
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) {

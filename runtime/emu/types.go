@@ -28,6 +28,21 @@ func (t typ) isFloat() bool  { return t.cls == clsFloat }
 func (t typ) isSigned() bool { return t.cls == clsInt }
 func (t typ) mask() uint64   { return widthMask(t.width()) }
 
+// twice is an integer type of twice the width.
+func (t typ) twice() typ { return types[t.named[:1]+itoa(2*t.bits)] }
+
+// fits tells whether a register may hold a value of type t (section 9.4.1): it has the same width, or a greater one, and is not
+// of the other class.
+func (t typ) fits(r typ, wider bool) bool {
+	switch {
+	case r.width() < t.width() || r.width() > t.width() && !wider:
+		return false
+	case t.isFloat():
+		return r.cls == clsBits || r.isFloat() && r.width() == t.width()
+	}
+	return t.cls == clsBits || !r.isFloat()
+}
+
 func widthMask(bits int) uint64 {
 	if bits >= 64 {
 		return ^uint64(0)

@@ -44,8 +44,10 @@ func decodeWgmma(d *decoder) {
 	}
 	switch verb {
 	case "fence":
+		d.nargs(0, 0)
 		d.warpWide(func(w *warp, in *inst, m uint32) { w.wgmmas.fences++ })
 	case "commit_group":
+		d.nargs(0, 0)
 		d.warpWide(func(w *warp, in *inst, m uint32) { w.wgmmas.groupEnds = append(w.wgmmas.groupEnds, w.wgmmas.newest) })
 	case "wait_group":
 		if n, ok := d.number(); ok {

@@ -21,7 +21,7 @@ func evalBody(instr string) string {
 	case dst[0] >= 'a':
 		result = "cvt.u64.u32 R, " + dst
 	}
-	return header + `.visible .entry k(.param .u64 buf)
+	return on("sm_100", header) + `.visible .entry k(.param .u64 buf)
 {
 	.reg .pred p, q; .reg .b16 ha, hb, hc, hd; .reg .b32 a, b, c, d, e, t; .reg .b64 A, B, C, D, R, P;
 	ld.param.u64 P, [buf];

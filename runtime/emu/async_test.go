@@ -454,7 +454,7 @@ func TestNotesOnForeignPTX(t *testing.T) {
 	cp.async.bulk.wait_group 0;`), ProxyFence, "did not execute the fence.proxy.async"},
 	} {
 		for _, foreign := range []bool{false, true} {
-			m, err := Parse("t.ptx", c.body)
+			m, err := Parse("t.ptx", on("sm_90", c.body))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -342,11 +342,13 @@ func (d *decoder) declared(name string) bool {
 	return register || label || list || special || name == "_" || name == "WARP_SZ" || sc.variable(name) != nil || d.c.mod.funcs[name] != nil
 }
 
-// fits checks a statement against its row, which holds for all forms: the number of operands and the types in the opcode.
+// fits checks a statement against its row, which holds for all forms: the number of operands, the types in the opcode, the .target.
 func (d *decoder) fits() bool {
 	f := d.row
 	ok := d.nargs(f.min, f.max)
+	sm := f.sm
 	for _, m := range d.mods {
+		sm = max(sm, newer[m])
 		t, known := types[m]
 		if known && d.first.named == "" {
 			d.first = t
@@ -355,6 +357,10 @@ func (d *decoder) fits() bool {
 			d.malformed("type .%s", m)
 			ok = false
 		}
+	}
+	if d.c.mod.sm < sm {
+		d.malformed("sm_%d or later is needed, .target is %s", sm, d.c.mod.target)
+		ok = false
 	}
 	if !ok {
 		d.mods = nil

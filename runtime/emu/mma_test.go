@@ -298,7 +298,7 @@ func TestMatrixLoadsAndStores(t *testing.T) {
 	`
 	store := "\nst.global.v4.b32 [%rd3], {%r10,%r11,%r12,%r13};"
 	run := func(body string) []byte {
-		out, err := runText(t, kernel(load+body+store), 32, append([]byte(nil), tile...), Options{})
+		out, err := runText(t, on("sm_90", kernel(load+body+store)), 32, append([]byte(nil), tile...), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ type Module struct {
 	name    string
 	version string
 	target  string
+	sm      int // its number
 	root    *scope
 	files   map[uint64]string // by the number in .file
 	locs    []location        // of .loc, from 1

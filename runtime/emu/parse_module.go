@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -60,6 +61,7 @@ func (p *parser) topLevel() {
 		p.mod.version = p.word(true)
 	case ".target":
 		p.mod.target = p.name()
+		p.mod.sm, _ = strconv.Atoi(strings.Trim(p.mod.target, "sm_af"))
 		for p.accept(',') {
 			p.name()
 		}

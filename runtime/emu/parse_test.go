@@ -32,6 +32,9 @@ func le64(v uint64) []byte {
 // header begins a module with one entry k(u64 p).
 const header = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
+// on is a text for another .target.
+func on(target, text string) string { return strings.Replace(text, "sm_80", target, 1) }
+
 func kernel(body string) string {
 	return header + `.visible .entry k(.param .u64 p)
 {
@@ -164,9 +167,35 @@ func TestRegistersHaveTheTypeOfTheInstruction(t *testing.T) {
 	}
 }
 
+// TestInstructionsNeedTheirTarget: an opcode, a modifier and a type may have come later than .target.
+func TestInstructionsNeedTheirTarget(t *testing.T) {
+	for _, c := range []struct {
+		target, text string
+		needs        int
+	}{
+		{"sm_75", "tanh.approx.f32 %f1, %f2", 0},
+		{"sm_75", "redux.sync.add.s32 %r1, %r2, -1", 80},
+		{"sm_80", "redux.sync.add.s32 %r1, %r2, -1", 0},
+		{"sm_80", "elect.sync %r1|%p1, -1", 90},
+		{"sm_90a", "elect.sync %r1|%p1, -1", 0},
+		{"sm_90a", "tcgen05.wait::ld.sync.aligned", 100},
+		{"sm_100f", "tcgen05.wait::ld.sync.aligned", 0},
+		{"sm_80", "fence.acq_rel.cluster", 90},
+		{"sm_90", "add.rn.f32x2 %rd1, %rd2, %rd3", 100},
+		{"sm_80", "min.u16x2 %r1, %r2, %r3", 90},
+		{"sm_75", "fma.rn.bf16x2 %r1, %r2, %r3, %r4", 80},
+	} {
+		_, err := Parse("t.ptx", on(c.target, kernel(c.text+";")))
+		want := fmt.Sprintf("t.ptx:11:1: sm_%d or later is needed, .target is %s in '%s'", c.needs, c.target, c.text)
+		if said := fmt.Sprint(err); (err != nil) != (c.needs > 0) || err != nil && said != want {
+			t.Errorf("%s on %s: got %v, want %q", c.text, c.target, err, want)
+		}
+	}
+}
+
 // TestOneFunctionOfTwoEntries: what two kernels call is decoded for each of them.
 func TestOneFunctionOfTwoEntries(t *testing.T) {
-	src := header + `.func f(.param .u64 p) {
+	src := on("sm_90", header) + `.func f(.param .u64 p) {
 	.reg .b64 %rd<3>; .reg .b32 %r<3>;
 	ld.param.u64 %rd1, [p];
 	cp.async.bulk.prefetch.L2.global [%rd1], 16;

@@ -17,7 +17,8 @@ func warpWords(t *testing.T, body string, in func(i int) uint32) []uint32 {
 	for i := range 32 {
 		writeBytes(buf, 4*i, 4, uint64(in(i)))
 	}
-	out, err := runText(t, kernel("ld.global.u32 %r1, [%rd1];\n"+body+"\nst.global.u32 [%rd1], %r1;"), 32, buf, Options{})
+	src := on("sm_90", kernel("ld.global.u32 %r1, [%rd1];\n"+body+"\nst.global.u32 [%rd1], %r1;"))
+	out, err := runText(t, src, 32, buf, Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
@@ -267,7 +268,7 @@ DONE:`
 		writeBytes(buf, 4*i, 4, uint64(500+i))
 	}
 	for _, s := range Schedules {
-		out, err := runText(t, sharedKernel(body), 64, bytes.Clone(buf), Options{Schedule: s, MaxSteps: 1 << 20})
+		out, err := runText(t, on("sm_90", sharedKernel(body)), 64, bytes.Clone(buf), Options{Schedule: s, MaxSteps: 1 << 20})
 		if err != nil {
 			t.Fatalf("%v: %v", s, err)
 		}

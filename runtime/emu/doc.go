@@ -2,6 +2,8 @@
 //
 //	text --parse--> Module --decode--> program (per entry) --Run--> memory, statistics, reports
 //
+// A module is checked when it is loaded: names, operands, registers and .target that PTX does not allow are errors (decode.go, table.go).
+//
 // It is an oracle: it shares no code with the compiler whose output it checks. It has its own PTX
 // parser, its own float rounding and its own fragment layouts of the matrix instructions, all written from
 // the PTX ISA (section numbers in comments mean PTX ISA 8.x/9.x).

@@ -190,7 +190,8 @@ func LoadCompiled(res *driver.Result, o Options) (*Program, error) {
 	return p, nil
 }
 
-// LoadPTX prepares PTX text for the emulator; block, cluster and the dynamic shared memory of a launch are the same for all of its kernels.
+// LoadPTX prepares PTX text for the emulator; block, cluster and the dynamic shared memory of a launch are the same for all of its kernels, and zeros are
+// what a kernel says itself. Malformed PTX is an *emu.SyntaxError.
 func LoadPTX(text string, block, cluster [3]int, shared int, o Options) (*Program, error) {
 	o.Engine = Emulator
 	if err := o.check(); err != nil {

@@ -321,7 +321,7 @@ func FuzzRun(f *testing.F) {
 				writeBytes(b, 0, 8, mem.Alloc("buf", make([]byte, 256), 256))
 				args = append(args, b[:p.Size])
 			}
-			m.Run(t.Context(), name, mem, args, Options{MaxSteps: 20000, Checks: Checks{NoUndefined: true}, Stats: true})
+			m.Run(t.Context(), name, mem, args, Options{Block: atLeast1(m.Entry(name).ReqNTID), MaxSteps: 20000, Checks: Checks{NoUndefined: true}, Stats: true})
 		}
 	})
 }

@@ -55,6 +55,9 @@ func (x *access) read(m *machine, to *tile, i int, addr uint64, high bool) error
 	if f != 0 {
 		to.mark(i, f)
 	}
+	if f&undef != 0 && to.why == nil {
+		m.because(to, func() string { return whose(x.shape, i, "reads bytes of "+a.name+" that nothing was stored to") })
+	}
 	return nil
 }
 
@@ -62,7 +65,7 @@ func (x *access) read(m *machine, to *tile, i int, addr uint64, high bool) error
 func (x *access) write(m *machine, from *tile, i int, addr uint64, high bool) error {
 	f := from.flag(i)
 	if f&undef != 0 && !m.opts.AnyUndefined {
-		return addressed(addr, m.undefAt(x.shape, i, "the stored value"))
+		return addressed(addr, m.undefAt(from, i, "the stored value"))
 	}
 	a, off, err := x.locateToWrite(m, addr, i)
 	if err != nil {
@@ -96,7 +99,7 @@ func (p pointers) each(m *machine, do func(i int, addr uint64) error, skip func(
 			continue
 		}
 		if f := ptrs.flag(i); f != 0 {
-			if err := m.checkFlag(f, ptrs.typ.Shape, i, "the address"); err != nil {
+			if err := m.checkFlag(f, ptrs, i, "the address"); err != nil {
 				return err
 			}
 		}
@@ -108,11 +111,13 @@ func (p pointers) each(m *machine, do func(i int, addr uint64) error, skip func(
 }
 
 // markUnpadded marks element i of a loaded tile, which is 0, as undefined, unless the options say that padding without a value is
-// zero.
-func (m *machine) markUnpadded(t *tile, i int) {
-	if !m.opts.ZeroPadding && !m.opts.AnyUndefined {
-		t.mark(i, undef)
+// zero. It tells whether the tile lacks a cause now.
+func (m *machine) markUnpadded(t *tile, i int) bool {
+	if m.opts.ZeroPadding || m.opts.AnyUndefined {
+		return false
 	}
+	t.mark(i, undef)
+	return t.why == nil
 }
 
 // loadPtr gives masked elements the padding value; without one they are undefined.
@@ -128,7 +133,9 @@ func loadPtr(c *compiler, op *ir.Op) (action, error) {
 			return x.read(m, out, i, addr, false)
 		}, func(i int) {
 			if pad < 0 {
-				m.markUnpadded(out, i)
+				if m.markUnpadded(out, i) {
+					m.because(out, func() string { return whose(typ.Shape, i, "is masked out, and which names no padding") })
+				}
 				return
 			}
 			t := m.tile(pad)

@@ -73,7 +73,7 @@ func (mem *Memory) sumIsExact(addr uint64, f *float.Format, old, arg, sum uint64
 // update replaces the value at an address by what f makes of it and element i of a tile, and returns the old value.
 func (x *access) update(m *machine, f atomicOp, arg *tile, i int, addr uint64) (old uint64, flags uint8, err error) {
 	if arg.flag(i)&undef != 0 && !m.opts.AnyUndefined {
-		return 0, 0, m.undefAt(x.shape, i, "the operand")
+		return 0, 0, m.undefAt(arg, i, "the operand")
 	}
 	a, off, err := x.locateToWrite(m, addr, i)
 	if err != nil {
@@ -112,7 +112,11 @@ func atomicRMW(c *compiler, op *ir.Op) (action, error) {
 				out.mark(i, g)
 			}
 			return err
-		}, func(i int) { out.mark(i, undef) })
+		}, func(i int) {
+			if out.mark(i, undef); out.why == nil {
+				m.because(out, func() string { return whose(typ.Shape, i, "is masked out") })
+			}
+		})
 	}, nil
 }
 
@@ -127,7 +131,7 @@ func atomicCAS(c *compiler, op *ir.Op) (action, error) {
 		out, expected, v := newTile(typ, int(typ.NumElements())), m.tile(cmp), m.tile(val)
 		m.vals[res], m.vals[tok] = out, token{}
 		return next, p.each(m, func(i int, addr uint64) error {
-			if err := m.checkFlag(expected.flag(i), typ.Shape, i, "the value to compare with"); err != nil {
+			if err := m.checkFlag(expected.flag(i), expected, i, "the value to compare with"); err != nil {
 				return err
 			}
 			old, g, err := x.update(m, atomicOp{apply: func(old, arg uint64) uint64 {

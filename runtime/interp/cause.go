@@ -2,70 +2,61 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 
 	"tileiras/dialects/cudatile"
 	"tileiras/ir"
 )
 
-// cause says why all elements of the result of an operation are undefined, for messages: "whose index ...".
-type cause func() string
+// cause says why an operation made elements of its result undefined.
+type cause struct {
+	op   *ir.Op
+	text func() string // "whose element [3] divides by 0"
+}
 
-// noteCause remembers why the result of the current operation is undefined as a whole; nil says that it is not.
-func (m *machine) noteCause(c cause) {
-	switch {
-	case c == nil:
-		delete(m.causes, m.op)
-	case m.causes == nil:
-		m.causes = map[*ir.Op]cause{m.op: c}
-	default:
-		m.causes[m.op] = c
+// because notes why the current operation makes an element of its result undefined; what is noted first counts.
+func (m *machine) because(t *tile, text func() string) {
+	if t.why == nil {
+		t.why, m.undefined = &cause{m.op, text}, true
 	}
 }
 
-// undefAt makes a report that element i of an operand of the current operation is undefined. It names the nearest operation that the
-// tiles among the operands depend on and whose result is undefined as a whole.
-func (m *machine) undefAt(shape []int64, i int, what string) error {
-	text := what + " is undefined"
-	if op := m.undefinedSource(); op != nil {
-		place := "'" + op.Name() + "'"
-		if s := ir.LocString(op.Loc()); s != "" {
-			place += " at " + s
-		}
-		text += fmt.Sprintf("; it depends on %s, %s", place, m.causes[op]())
-	}
-	return m.failAt(UndefUse, shape, i, "%s", text)
-}
-
-// undefinedSource follows the tiles that the operands of the current operation are made of, breadth first, to an operation with a cause.
-func (m *machine) undefinedSource() *ir.Op {
-	if len(m.causes) == 0 {
-		return nil
-	}
-	queue := append([]*ir.Value(nil), m.op.Operands()...)
-	seen := map[*ir.Value]bool{}
-	for len(queue) > 0 {
-		v := queue[0]
-		queue = queue[1:]
-		if seen[v] || typeOf(v) == nil {
+// inherit gives results that are undefined without a cause of their own that of an operand, if possible of one whose element is undefined too.
+func (m *machine) inherit(in *instr) {
+	for _, r := range in.results {
+		t, ok := m.vals[r].(*tile)
+		if !ok || t.why != nil || t.any()&undef == 0 {
 			continue
 		}
-		seen[v] = true
-		if vs, ok := ir.Incoming(v); ok {
-			queue = append(queue, vs...)
-			continue
-		}
-		op := v.DefiningOp()
-		if op == nil {
-			if op = v.ParentBlock().ParentOp(); op.Code() == cudatile.OpEntry { // else what a combine region gets
-				continue
+		first := slices.IndexFunc(t.flags, func(f uint8) bool { return f&undef != 0 })
+		for _, a := range in.args {
+			from, ok := m.vals[a].(*tile)
+			if ok && from.why != nil && (t.why == nil || first < len(from.flags) && from.flags[first]&undef != 0) {
+				t.why = from.why
 			}
 		}
-		if m.causes[op] != nil {
-			return op
-		}
-		queue = append(queue, op.Operands()...)
 	}
-	return nil
+}
+
+// whose is a clause about element i of a tile: "whose element [3] divides by 0"; of a scalar, "which divides by 0".
+func whose(shape []int64, i int, does string) string {
+	if len(shape) == 0 {
+		return "which " + does
+	}
+	return fmt.Sprintf("whose element %d %s", coordinates(shape, i), does)
+}
+
+// undefAt makes a report that element i of a tile that the current operation reads is undefined, with the operation that made it so.
+func (m *machine) undefAt(t *tile, i int, what string) error {
+	text := what + " is undefined"
+	if t.why != nil {
+		place := "'" + t.why.op.Name() + "'"
+		if s := ir.LocString(t.why.op.Loc()); s != "" {
+			place += " at " + s
+		}
+		text += fmt.Sprintf("; it depends on %s, %s", place, t.why.text())
+	}
+	return m.failAt(UndefUse, t.typ.Shape, i, "%s", text)
 }
 
 // outsideIndex is an index that lies outside the index space of a view.
@@ -85,19 +76,24 @@ func (m *machine) outsideIndex(v *tileView, indices []int) outsideIndex {
 
 // text is "index ... lies outside ...".
 func (x outsideIndex) text(mem *Memory) string {
-	text := fmt.Sprintf("index %d lies outside the index space %d of the view", x.at, x.view.indexSpace())
-	if i := mem.index(x.view.array.base); i >= 0 {
-		text += fmt.Sprintf(" of '%s'", mem.allocs[i].name)
-	}
-	if n := x.view.array.argument; n >= 0 {
-		text += fmt.Sprintf(" (argument %d)", n)
-	}
+	text := fmt.Sprintf("index %d lies outside the index space %d of the view of %s", x.at, x.view.indexSpace(), x.view.array.name(mem))
 	for d, n := range x.at {
 		if n < 0 {
 			return text + fmt.Sprintf(": %d, along dimension %d, is negative", n, d)
 		}
 	}
 	return text
+}
+
+// name is what messages call an array: the memory that it lies in or, where it lies in none, the argument that points to it.
+func (v *tensorView) name(mem *Memory) string {
+	if a, _ := mem.find(v.base, 0); a != nil {
+		return "'" + a.name + "'"
+	}
+	if v.argument >= 0 {
+		return fmt.Sprintf("argument %d", v.argument)
+	}
+	return "an array"
 }
 
 // argumentOf is the number of the argument of the entry that a value is, promises aside; -1 when it is none.

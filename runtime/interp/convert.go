@@ -39,10 +39,13 @@ func exti(op *ir.Op) (kernel, error) {
 // trunci is undefined where it breaks its promise to lose nothing.
 func trunci(op *ir.Op) (kernel, error) {
 	from, to, flags := widthOf(op.Operand(0)), widthOf(op.Result(0)), ir.Cast[cudatile.Trunci](op).Overflow()
-	return partial(func(a, _ uint64) (uint64, bool) {
+	return partial(func(a, _ uint64) (uint64, string) {
 		v := a & mask(to)
 		keepsSigned := signExtend(v, to) == signExtend(a, from)
-		return v, (flags&def.NoSignedWrap == 0 || keepsSigned) && (flags&def.NoUnsignedWrap == 0 || v == a)
+		if flags&def.NoSignedWrap != 0 && !keepsSigned || flags&def.NoUnsignedWrap != 0 && v != a {
+			return v, wraps
+		}
+		return v, ""
 	}), nil
 }
 
@@ -63,9 +66,16 @@ func ftoi(op *ir.Op) (kernel, error) {
 		}), nil
 	}
 	saturating := ir.Cast[cudatile.Ftoi](op).Saturating()
-	return partial(func(a, _ uint64) (uint64, bool) {
+	outOfRange := "is out of range of " + ir.ShortType(typeOf(op.Result(0)).Elem)
+	return partial(func(a, _ uint64) (uint64, string) {
 		v, ok := f.ToInt(a, w, signed, float.TowardZero)
-		return v, ok || saturating
+		switch {
+		case ok || saturating:
+			return v, ""
+		case f.IsNaN(a):
+			return v, "converts a NaN"
+		}
+		return v, outOfRange
 	}), nil
 }
 
@@ -82,14 +92,20 @@ func itof(op *ir.Op) (kernel, error) {
 func offset(op *ir.Op) (kernel, error) {
 	w := widthOf(op.Operand(1))
 	c := codecOf(typeOf(op.Operand(0)).Elem.(*cudatile.PtrType).Elem)
-	return partial(func(a, b uint64) (uint64, bool) {
+	return partial(func(a, b uint64) (uint64, string) {
 		i := signExtend(b, w)
-		if c.nibble {
-			return a + uint64(i>>1), i&1 == 0
-		}
 		d := i * int64(c.bytes)
+		if c.nibble {
+			d = i >> 1
+		}
 		v := a + uint64(d)
-		return v, d/int64(c.bytes) == i && (v < a) == (d < 0)
+		switch {
+		case c.nibble && i&1 != 0:
+			return v, "points to the second element of a byte"
+		case !c.nibble && d/int64(c.bytes) != i, (v < a) != (d < 0):
+			return v, "leaves the address space"
+		}
+		return v, ""
 	}), nil
 }
 

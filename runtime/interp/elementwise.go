@@ -32,7 +32,9 @@ func elementwise(continuous bool, make func(*ir.Op) (kernel, error)) rule {
 					}
 				}
 			}
-			k(out, in)
+			if k(out, in); out.why != nil {
+				out.why.op, m.undefined = m.op, true
+			}
 			m.vals[res] = out
 			return next, nil
 		}, nil
@@ -43,7 +45,7 @@ func elementwise(continuous bool, make func(*ir.Op) (kernel, error)) rule {
 func (m *machine) checkExact(t *tile) error {
 	for i, f := range t.flags {
 		if f&inexact != 0 {
-			return m.checkFlag(f&inexact, t.typ.Shape, i, "an operand")
+			return m.checkFlag(f&inexact, t, i, "an operand")
 		}
 	}
 	return nil
@@ -75,6 +77,7 @@ func repeat(t *tile, n int) *tile {
 	}
 	if t.flags != nil {
 		out.markAll(t.flags[0])
+		out.why = t.why
 	}
 	return out
 }
@@ -119,19 +122,23 @@ func map3(f func(a, b, c uint64) uint64) kernel {
 	}
 }
 
-// partial is a unary or binary function that is undefined where ok is false; b is 0 for unary operations.
-func partial(f func(a, b uint64) (v uint64, ok bool)) kernel {
+// partial is a unary or binary function that is undefined where does says why: "divides by 0"; b is 0 for unary operations.
+func partial(f func(a, b uint64) (v uint64, does string)) kernel {
 	return func(out *tile, in []*tile) {
 		for i, a := range in[0].bits {
 			b := uint64(0)
 			if len(in) > 1 {
 				b = in[1].bits[i]
 			}
-			v, ok := f(a, b)
+			v, does := f(a, b)
 			out.bits[i] = v
-			if !ok {
-				out.mark(i, undef)
+			if does == "" {
+				continue
 			}
+			if out.why == nil && out.flag(i)&undef == 0 {
+				out.why = &cause{text: func() string { return whose(out.typ.Shape, i, does) }}
+			}
+			out.mark(i, undef)
 		}
 	}
 }

@@ -28,6 +28,12 @@ func integers(do func(w int, signed bool) func(a, b uint64) uint64) func(*ir.Op)
 	}
 }
 
+// What elements do that become undefined, for messages.
+const (
+	wraps         = "wraps, which it promises not to do"
+	dividesByZero = "divides by 0"
+)
+
 // wrapping is an operation that may promise not to wrap. do gives the result modulo 2^w and whether it wrapped as a
 // signed and as an unsigned operation.
 func wrapping(do func(w int, a, b uint64) (v uint64, signed, unsigned bool)) func(*ir.Op) (kernel, error) {
@@ -41,9 +47,12 @@ func wrapping(do func(w int, a, b uint64) (v uint64, signed, unsigned bool)) fun
 		}
 		noSigned := flags == def.NoSignedWrap || flags == def.NoWrap
 		noUnsigned := flags == def.NoUnsignedWrap || flags == def.NoWrap
-		return partial(func(a, b uint64) (uint64, bool) {
+		return partial(func(a, b uint64) (uint64, string) {
 			v, signed, unsigned := do(w, a, b)
-			return v, !(noSigned && signed) && !(noUnsigned && unsigned)
+			if noSigned && signed || noUnsigned && unsigned {
+				return v, wraps
+			}
+			return v, ""
 		}), nil
 	}
 }
@@ -196,21 +205,24 @@ func divi(op *ir.Op) (kernel, error) {
 		return nil, fmt.Errorf("cannot round an integer division by mode %d", mode)
 	}
 	if !signed {
-		return partial(func(a, b uint64) (uint64, bool) {
+		return partial(func(a, b uint64) (uint64, string) {
 			if b == 0 {
-				return 0, false
+				return 0, dividesByZero
 			}
 			q := a / b
 			if mode == def.RoundPosInf && a%b != 0 {
 				q++
 			}
-			return q, true
+			return q, ""
 		}), nil
 	}
-	return partial(func(a, b uint64) (uint64, bool) {
+	return partial(func(a, b uint64) (uint64, string) {
 		x, y := signExtend(a, w), signExtend(b, w)
-		if y == 0 || y == -1 && a == 1<<(w-1) {
-			return 0, false
+		if y == 0 {
+			return 0, dividesByZero
+		}
+		if y == -1 && a == 1<<(w-1) {
+			return 0, "divides the smallest number by -1"
 		}
 		q, r := x/y, x%y
 		switch up := (r < 0) == (y < 0); {
@@ -220,23 +232,23 @@ func divi(op *ir.Op) (kernel, error) {
 		case mode == def.RoundPosInf && up:
 			q++
 		}
-		return uint64(q) & mask(w), true
+		return uint64(q) & mask(w), ""
 	}), nil
 }
 
 // remi has the sign of the dividend; a divisor of 0 is undefined.
 func remi(op *ir.Op) (kernel, error) {
 	w, signed := widthOf(op.Operand(0)), isSigned(op)
-	return partial(func(a, b uint64) (uint64, bool) {
+	return partial(func(a, b uint64) (uint64, string) {
 		x, y := signExtend(a, w), signExtend(b, w)
 		switch {
 		case b == 0:
-			return 0, false
+			return 0, dividesByZero
 		case !signed:
-			return a % b, true
+			return a % b, ""
 		case y == -1:
-			return 0, true
+			return 0, ""
 		}
-		return uint64(x%y) & mask(w), true
+		return uint64(x%y) & mask(w), ""
 	}), nil
 }

@@ -34,6 +34,8 @@ type code struct {
 type instr struct {
 	op       *ir.Op
 	run      action
+	args     []int // slots of the operands
+	results  []int
 	lastUses []int // slots that nothing reads after this
 }
 
@@ -184,7 +186,7 @@ func (c *compiler) block(b *ir.Block) (*code, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", ir.Placed(op.Loc(), "'"+op.Name()+"'"), err)
 		}
-		out.instrs = append(out.instrs, instr{op: op, run: act})
+		out.instrs = append(out.instrs, instr{op: op, run: act, args: c.slotsOf(op.Operands()), results: c.slotsOf(op.Results())})
 		for _, v := range op.Results() {
 			last[v] = k
 		}

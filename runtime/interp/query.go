@@ -1,6 +1,8 @@
 package interp
 
 import (
+	"fmt"
+
 	"tileiras/dialects/cudatile"
 	"tileiras/ir"
 )
@@ -11,7 +13,7 @@ func coordinatesOf(of func(*machine) [3]int) rule {
 		results, typ := c.slotsOf(op.Results()), typeOf(op.Result(0))
 		return func(m *machine) (signal, error) {
 			for d, v := range of(m) {
-				m.vals[results[d]] = scalar(typ, int64(v))
+				m.vals[results[d]] = m.scalar(typ, int64(v))
 			}
 			return next, nil
 		}, nil
@@ -19,11 +21,12 @@ func coordinatesOf(of func(*machine) [3]int) rule {
 }
 
 // scalar holds a non-negative integer, undefined when it does not fit the type.
-func scalar(typ *cudatile.TileType, v int64) *tile {
+func (m *machine) scalar(typ *cudatile.TileType, v int64) *tile {
 	t := newTile(typ, 1)
 	w := ir.BitWidth(typ.Elem)
 	if t.bits[0] = uint64(v) & mask(w); t.bits[0] != uint64(v) {
 		t.mark(0, undef)
+		m.because(t, func() string { return fmt.Sprintf("which does not hold %d", v) })
 	}
 	return t
 }
@@ -38,7 +41,7 @@ func extents(of func(value) []int64) rule {
 		}
 		return func(m *machine) (signal, error) {
 			for i, n := range of(m.vals[arg]) {
-				m.vals[results[i]] = scalar(types[i], n)
+				m.vals[results[i]] = m.scalar(types[i], n)
 			}
 			return next, nil
 		}, nil

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"fmt"
 
 	"tileiras/dialects/cudatile"
@@ -65,6 +66,7 @@ func (l axis) get(t *tile, k int) *tile {
 
 // put makes a tile element k of every lane.
 func (l axis) put(to *tile, k int, from *tile) {
+	to.why = cmp.Or(to.why, from.why)
 	for o := range l.outer {
 		at := l.at(o*l.inner, k)
 		copy(to.bits[at:], from.bits[o*l.inner:][:l.inner])
@@ -184,6 +186,7 @@ func (c *combiner) combine(m *machine, prefixes, elements []*tile) ([]*tile, err
 			out[j].bits[lane] = t.bits[0]
 			if f := t.flag(0); f != 0 {
 				out[j].mark(lane, f)
+				out[j].why = cmp.Or(out[j].why, t.why)
 			}
 		}
 	}
@@ -389,7 +392,7 @@ func aggregate(c *compiler, op *ir.Op, reverse bool, do func(*machine, *combiner
 			return 0, err
 		}
 		for j, t := range outs {
-			m.vals[results[j]] = &tile{typ: typeOf(op.Result(j)), bits: t.bits, flags: t.flags}
+			m.vals[results[j]] = &tile{typ: typeOf(op.Result(j)), bits: t.bits, flags: t.flags, why: t.why}
 		}
 		return next, nil
 	}, nil

@@ -60,7 +60,7 @@ type machine struct {
 	ignoreInexact bool          // do not track inexact elements
 	lanes         int           // of the combine region at work; 0 outside
 	locals        []*allocation // of alloca in the open blocks
-	causes        map[*ir.Op]cause
+	undefined     bool          // an operation has made undefined elements
 }
 
 // Run launches an entry. Each argument is an address or the bits of a scalar, in the order of the entry's parameters.
@@ -225,6 +225,9 @@ func (m *machine) run(c *code) (signal, error) {
 		if err != nil {
 			return 0, err
 		}
+		if m.undefined {
+			m.inherit(in)
+		}
 		for _, d := range in.lastUses {
 			m.vals[d] = nil
 		}
@@ -282,20 +285,20 @@ func (m *machine) checkDefined(t *tile, what string) error {
 		return nil
 	}
 	for i, g := range t.flags {
-		if err := m.checkFlag(g, t.typ.Shape, i, what); err != nil {
+		if err := m.checkFlag(g, t, i, what); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkFlag is checkDefined for one element.
-func (m *machine) checkFlag(f uint8, shape []int64, i int, what string) error {
+// checkFlag is checkDefined for element i, which has the flags f.
+func (m *machine) checkFlag(f uint8, t *tile, i int, what string) error {
 	switch {
 	case f&undef != 0 && !m.opts.AnyUndefined:
-		return m.undefAt(shape, i, what)
+		return m.undefAt(t, i, what)
 	case f&inexact != 0 && m.opts.Strict:
-		return m.failAt(InexactUse, shape, i, "%s depends on how floats were rounded or summed", what)
+		return m.failAt(InexactUse, t.typ.Shape, i, "%s depends on how floats were rounded or summed", what)
 	}
 	return nil
 }

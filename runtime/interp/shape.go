@@ -177,6 +177,12 @@ func (m *machine) slice(whole box, shape, part []int64, indices []int) (b box, o
 	return b, true, nil
 }
 
+// undefineAll makes the result of an operation on a slice that does not exist.
+func (m *machine) undefineAll(out *tile) {
+	out.markAll(undef)
+	m.because(out, func() string { return "whose slice does not exist" })
+}
+
 // extract of a slice that does not exist is undefined.
 func extract(c *compiler, op *ir.Op) (action, error) {
 	from, res, typ := c.slot(op.Operand(0)), c.slot(op.Result(0)), typeOf(op.Result(0))
@@ -187,11 +193,10 @@ func extract(c *compiler, op *ir.Op) (action, error) {
 		if err != nil {
 			return 0, err
 		}
-		if m.noteCause(nil); ok {
+		if ok {
 			copyBox(out, rowMajor(typ.Shape), in, b, typ.Shape)
 		} else {
-			m.noteCause(func() string { return "whose slice does not exist" })
-			out.markAll(undef)
+			m.undefineAll(out)
 		}
 		m.vals[res] = out
 		return next, nil
@@ -212,7 +217,7 @@ func insert(c *compiler, op *ir.Op) (action, error) {
 		if ok {
 			copyBox(out, b, in, rowMajor(in.typ.Shape), in.typ.Shape)
 		} else {
-			out.markAll(undef)
+			m.undefineAll(out)
 		}
 		m.vals[res] = out
 		return next, nil

@@ -26,6 +26,7 @@ type tile struct {
 	typ           *cudatile.TileType
 	bits          []uint64
 	flags         []uint8 // nil when no element has a flag
+	why           *cause  // of an undefined element; nil when there is none, or nobody knows
 	ignoreInexact bool    // do not track inexact elements
 }
 
@@ -48,7 +49,7 @@ func (t *tile) markAll(f uint8) {
 
 // marked is a copy of a tile in which every element has the flag.
 func (t *tile) marked(f uint8) *tile {
-	c := &tile{t.typ, t.bits, append([]uint8(nil), t.flags...), t.ignoreInexact}
+	c := &tile{t.typ, t.bits, append([]uint8(nil), t.flags...), t.why, t.ignoreInexact}
 	c.markAll(f)
 	return c
 }

@@ -266,12 +266,14 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 		}
 		out := newTile(typ, int(typ.NumElements()))
 		m.vals[res] = out
-		m.noteCause(nil)
+		view := m.vals[a.view].(*tileView)
 		if w.outside {
-			index := m.outsideIndex(m.vals[a.view].(*tileView), a.indices)
-			m.noteCause(func() string { return "whose " + index.text(m.mem) })
+			index := m.outsideIndex(view, a.indices)
 			for i := range out.bits {
-				if m.markUnpadded(out, i); m.opts.ZeroPadding && padded {
+				if m.markUnpadded(out, i) {
+					m.because(out, func() string { return "whose " + index.text(m.mem) })
+				}
+				if m.opts.ZeroPadding && padded {
 					out.bits[i] = pad
 				}
 			}
@@ -281,8 +283,10 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 			if inside {
 				return a.x.read(m, out, i, addr, high)
 			}
-			if out.bits[i] = pad; !padded {
-				m.markUnpadded(out, i)
+			if out.bits[i] = pad; !padded && m.markUnpadded(out, i) {
+				m.because(out, func() string {
+					return whose(typ.Shape, i, "lies outside "+view.array.name(m.mem)+", and which names no padding")
+				})
 			}
 			return nil
 		}

@@ -179,6 +179,9 @@ func moduleAndProgram(kind Kind, seed uint64, size int, without ...Feature) (str
 	}
 	if p == nil {
 		g.statements(size)
+		if kind == Mixed {
+			g.rowOf(seed)
+		}
 		g.results()
 	}
 	g.emit("return")

@@ -43,22 +43,42 @@ func fullyDescribed(d *ir.OpDef) bool {
 	return len(typed) > 1
 }
 
-// rowOperation draws one of them. What is known of its result is the least that it could be: a float is inexact.
+// rowOperation draws one of them.
 func (g *generator) rowOperation() {
 	d := plainRows[g.r.IntN(len(plainRows))]
-	if shifts := d.Name == "shli" || d.Name == "shri"; shifts && !g.enabled(Overshift) {
-		return
-	}
 	t := g.intType()
 	if !slices.Contains(inElems(d.Results[0].Constraint), t.elem) {
 		t = g.floatType()
+	}
+	g.row(d, t, false)
+}
+
+// rowOf gives module number seed one of them, in turn, so that a few hundred modules have each; every other round of one value. A round begins
+// one row further than the one before: what else goes by the seed (GPUs, sizes) meets other rows.
+func (g *generator) rowOf(seed uint64) {
+	n := uint64(len(plainRows))
+	d := plainRows[(seed+seed/n)%n]
+	elems := slices.DeleteFunc(slices.Concat(ints, floats), func(e string) bool { return !slices.Contains(inElems(d.Results[0].Constraint), e) })
+	g.row(d, typ{choose(g, elems...), g.shape()}, seed/n%2 == 1)
+}
+
+// row is a row in one type, if it may have that, of one value for all operands or of several. What is known of its result is the least that
+// it could be: a float is inexact.
+func (g *generator) row(d *ir.OpDef, t typ, same bool) {
+	if shifts := d.Name == "shli" || d.Name == "shri"; shifts && !g.enabled(Overshift) {
+		return
 	}
 	if !slices.Contains(inElems(d.Results[0].Constraint), t.elem) {
 		return
 	}
 	var names, types []string
-	for range d.NumOperandDefs() {
-		names, types = append(names, g.exact(t).name), append(types, fmt.Sprintf("!cuda_tile.%s", t))
+	for i := range d.NumOperandDefs() {
+		if same && i > 0 {
+			names = append(names, names[0])
+		} else {
+			names = append(names, g.exact(t).name)
+		}
+		types = append(types, fmt.Sprintf("!cuda_tile.%s", t))
 	}
 	v := g.define(t, "\"%s\"(%s)%s : (%s) -> !cuda_tile.%s", d.FullName(), strings.Join(names, ", "), g.words(d), strings.Join(types, ", "), t)
 	v.inexact = !isInt(t.elem)

@@ -107,7 +107,7 @@ func TestGPUs(t *testing.T) {
 	e := newEnvironment(t)
 	for _, gpu := range []string{"sm_999", "sm_90a", "H100"} {
 		_, errs, code := e.run(t, nil, "-m", "tileiras.nogpu", "--gpu", gpu, "-m", "tileiras.samples.vector_add")
-		if code != 2 || !strings.Contains(errs, "error: TILEIRAS_GPU is '"+gpu+"'") || !strings.Contains(errs, "names are sm_75") {
+		if code != 2 || !strings.Contains(errs, "error: --gpu is '"+gpu+"'") || !strings.Contains(errs, "names are sm_75") {
 			t.Errorf("%s: exit code %d\n%s", gpu, code, errs)
 		}
 	}
@@ -129,6 +129,25 @@ func TestSettings(t *testing.T) {
 	}
 	if out, errs, code := e.run(t, []string{"TILEIRAS_WORKERS=1023"}, "-m", "tileiras.nogpu", "-q", "-m", "tileiras.samples.vector_add"); code != 0 {
 		t.Errorf("1023 workers: exit code %d\n%s%s", code, out, errs)
+	}
+}
+
+// A program that is not there is a line of usage, without a traceback or a report.
+func TestMissingPrograms(t *testing.T) {
+	e := newEnvironment(t)
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "error: the following arguments are required: program\n"},
+		{[]string{"nofile.py"}, "error: there is no file nofile.py\n"},
+		{[]string{"."}, "error: . is a folder without a __main__.py\n"},
+		{[]string{"-m", "no.module"}, "error: there is no module no.module\n"},
+	} {
+		out, errs, code := e.run(t, nil, append([]string{"-m", "tileiras.nogpu"}, tt.args...)...)
+		if code != 2 || out != "" || !strings.HasSuffix(errs, tt.want) || strings.Contains(errs, "Traceback") {
+			t.Errorf("%v: exit code %d\n%s%s", tt.args, code, out, errs)
+		}
 	}
 }
 

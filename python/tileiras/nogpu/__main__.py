@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import pathlib
 import runpy
 import sys
@@ -20,6 +21,20 @@ def strip_runpy_frames(trace: types.TracebackType | None) -> types.TracebackType
     return at or trace
 
 
+def why_missing(program: str, module: bool) -> str | None:
+    """Why there is no such program; None where there is one."""
+    if module:
+        try:
+            found = importlib.util.find_spec(program) is not None
+        except ModuleNotFoundError as e:  # of a package that it is in, or of another that such a package imports
+            found = not f"{program}.".startswith(f"{e.name}.")
+        return None if found else f"there is no module {program}"
+    path = pathlib.Path(program)
+    if path.is_dir():
+        return None if (path / "__main__.py").is_file() else f"{program} is a folder without a __main__.py"
+    return None if path.exists() else f"there is no file {program}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tileiras.nogpu", description="Runs a cuTile program on this machine, without a GPU.")
     parser.add_argument("--gpu", help="that the program sees, such as sm_90 (TILEIRAS_GPU)")
@@ -33,12 +48,14 @@ def main() -> int:
     parser.add_argument("--quiet", "-q", action="store_true", help="no report at the end")
     parser.add_argument("-m", dest="module", action="store_true", help="program is the name of a module")
     parser.add_argument("program")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER).required = False
     given = parser.parse_args()
     try:
         settings = enable(config.from_environment(**{f.name: getattr(given, f.name) for f in dataclasses.fields(config.Config)}))
     except config.ConfigError as e:
-        parser.error(str(e))
+        parser.error(str(e) if getattr(given, e.setting) is None else f"--{e.setting} {e.text}")
+    if missing := why_missing(given.program, given.module):
+        parser.error(missing)
     sys.argv = [given.program, *given.arguments]
     try:
         if given.module:

@@ -7,7 +7,16 @@ from typing import Mapping
 
 
 class ConfigError(ValueError):
-    """A setting has no such value."""
+    """A setting, a field of Config, has no such value."""
+
+    def __init__(self, setting: str, text: str) -> None:
+        super().__init__(f"{variable(setting)} {text}")
+        self.setting, self.text = setting, text
+
+
+def variable(setting: str) -> str:
+    """The environment variable of a field of Config."""
+    return "TILEIRAS_" + setting.upper()
 
 
 # The values of the settings that have a few.
@@ -38,14 +47,14 @@ class Config:
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             if (value := getattr(self, name)) not in choices:
-                raise ConfigError(f"TILEIRAS_{name.upper()} is {value!r}: it must be {', '.join(choices[:-1])} or {choices[-1]}")
+                raise ConfigError(name, f"is {value!r}: it must be {', '.join(choices[:-1])} or {choices[-1]}")
         if self.gpu == "native":
-            raise ConfigError("TILEIRAS_GPU is 'native': tileiras.nogpu has no GPU to ask for its name; give one, such as sm_90")
+            raise ConfigError("gpu", "is 'native': tileiras.nogpu has no GPU to ask for its name; give one, such as sm_90")
         if not 0 <= self.workers <= MOST_WORKERS:
-            raise ConfigError(f"TILEIRAS_WORKERS is {self.workers}: it must be from 1 to {MOST_WORKERS}, or 0 for one a core")
+            raise ConfigError("workers", f"is {self.workers}: it must be from 1 to {MOST_WORKERS}, or 0 for one a core")
         known = {"all", "none", "races", "undefined", "alignment"}
         if not set(self.checks.split(",")) <= known:
-            raise ConfigError(f"TILEIRAS_CHECKS is {self.checks!r}: it must be all, none, or some of races, undefined, alignment with commas between")
+            raise ConfigError("checks", f"is {self.checks!r}: it must be all, none, or some of races, undefined, alignment with commas between")
 
     def describe(self) -> str:
         engine = {"interp": "the interpreter", "emu": "the emulator"}[self.engine]
@@ -59,12 +68,12 @@ def from_environment(environment: Mapping[str, str] = os.environ, **given: str |
     for field in dataclasses.fields(Config):
         value = given.get(field.name)
         if value is None:
-            value = environment.get("TILEIRAS_" + field.name.upper())
+            value = environment.get(variable(field.name))
         if value is not None and value != "":
             values[field.name] = value
     if "workers" in values:
         try:
             values["workers"] = int(str(values["workers"]))
         except ValueError:
-            raise ConfigError(f"TILEIRAS_WORKERS is {values['workers']!r}: it must be a number") from None
+            raise ConfigError("workers", f"is {values['workers']!r}: it must be a number") from None
     return Config(**values)  # type: ignore[arg-type]

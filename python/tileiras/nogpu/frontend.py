@@ -57,7 +57,7 @@ def check_gpu(gpu: str) -> None:
     except OSError:  # it is not here: driver asks
         return
     if done.returncode == _library.USAGE:
-        raise ConfigError(f"TILEIRAS_GPU is {gpu!r}: {_reason(done.stderr)}")
+        raise ConfigError("gpu", f"is {gpu!r}: {_reason(done.stderr)}")
 
 
 def _reason(text: str) -> str:
@@ -79,7 +79,7 @@ def driver(config: Config) -> ctypes.c_void_p:
                                   workers=config.workers or min(os.cpu_count() or 1, MOST_WORKERS), tma=int(config.tma == "on"), roles=config.roles)
             address = ctypes.c_void_p(lib.c.tileiras_driver(options))
             if not address:
-                raise ConfigError(f"TILEIRAS_GPU is {config.gpu!r}: {_reason(lib.error(lib.c.tileiras_load(b'', 0, options, 0)))}")
+                raise ConfigError("gpu", f"is {config.gpu!r}: {_reason(lib.error(lib.c.tileiras_load(b'', 0, options, 0)))}")
             lib.free(options)
             _driver = address
         return _driver

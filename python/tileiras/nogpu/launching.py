@@ -106,7 +106,7 @@ def _run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Any, found
             fault = lib.json(launch, "fault")
             faults.raise_fault({**fault, "kernel": function_name(kernel, "__name__") or fault["kernel"]}, found)
         if status != _library.OK:
-            raise RuntimeError(lib.error(launch))
+            raise RuntimeError(f"kernel {function_name(kernel, '__name__')}: {lib.error(launch)}")
         return counters
     finally:
         lib.free(launch)

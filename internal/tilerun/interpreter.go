@@ -17,6 +17,8 @@ type Interpreter struct {
 	ZeroPadding bool
 }
 
+var errNotPTX = errors.New("the interpreter runs Tile IR, not PTX: --on emu or --on gpu")
+
 func (*Interpreter) String() string { return "interpreter" }
 
 // Decode reads, verifies and prints.
@@ -27,7 +29,7 @@ func (*Interpreter) Decode(ctx context.Context, file string, module []byte) erro
 // Launch is one launch of an entry.
 func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
 	if l.PTX != nil {
-		return nil, fmt.Errorf("the interpreter runs Tile IR, not PTX: %w", errors.ErrUnsupported)
+		return nil, errNotPTX
 	}
 	prog, err := executor.Load(ctx, l.Bytecode, executor.Options{Name: l.File, Strict: p.Strict, ZeroPadding: p.ZeroPadding})
 	if err != nil {

@@ -108,7 +108,7 @@ func TestLaunchRecord(t *testing.T) {
 			t.Errorf("%v: exit code %d:\n%s", args, code, out)
 		}
 	}
-	if code, out := run("--on", "interp", record); code == 0 || !strings.Contains(out, "the interpreter runs Tile IR, not PTX") {
+	if code, out := run("--on", "interp", record); code == 0 || !strings.Contains(out, "the interpreter runs Tile IR, not PTX: --on emu or --on gpu\n") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	expect(0x4020000000000000) // 8

@@ -127,7 +127,7 @@ func own1(l *cases.Launch, line *driver.Line, file string, source []byte) (k exe
 	var kernels []executor.Kernel
 	if runsPTX(line) {
 		if line.String("on") == "interp" {
-			return k, fmt.Errorf("the interpreter runs Tile IR, not PTX: --on emu or --on gpu")
+			return k, errNotPTX
 		}
 		l.PTX = &cases.PTX{Text: string(source), Shared: line.Int("shared")}
 		if line.Given("block") {

@@ -28,8 +28,12 @@ var elsewhere = map[string]string{
 	"python -m tileiras.nogpu -m tileiras.samples.attention":                                             "tests/nogpu runs it",
 	"python -m tileiras.nogpu -q -m tileiras.samples.faults.out_of_bounds":                               "tests/nogpu runs it",
 	"TILEIRAS_ENGINE=emu python -m tileiras.nogpu -q race.py":                                            "tests/nogpu holds the transcript against a run",
-	"pip install build/tileiras-*.whl cuda-tile":                                                         "wants a network: make wheel has built it",
-	"go test ./dialects/cudatile/bytecode -run 'Strict|Addition|Spell' -v":                               "a part of make test",
+	"CUDA_TILE_DUMP_BYTECODE=dump python -m tileiras.nogpu -q -m tileiras.samples.vector_add":            "tests/nogpu holds the transcript against a run, with the next three",
+	"tileiras dump/add.*.tileirbc --gpu-name=sm_90 -o add.ptx --metadata=add.json":                       "tests/nogpu",
+	"tilerun dump/add.*.tileirbc --grid 2":                                                               "tests/nogpu",
+	"tilerun dump/add.*.tileirbc --grid 2 --arg a.npy --arg i32:320 --arg i32:1 --arg a.npy --arg i32:320 --arg i32:1 --arg 'f32[320]' --arg i32:320 --arg i32:1 --out c.npy": "tests/nogpu",
+	"pip install build/tileiras-*.whl cuda-tile":                           "wants a network: make wheel has built it",
+	"go test ./dialects/cudatile/bytecode -run 'Strict|Addition|Spell' -v": "a part of make test",
 }
 
 // documents are the texts whose indented commands are run. docs/flags.md has usages, which are no commands.

@@ -40,7 +40,7 @@ func newEnvironment(t *testing.T) *environment {
 		t.Skipf("skipped: %s has no numpy or no cuda-tile (pip install numpy cuda-tile), or is older than 3.10 %s", python, out)
 	}
 	bin := t.TempDir()
-	for _, args := range [][]string{{"-buildmode=c-shared", "-o", filepath.Join(bin, "libtileiras.so"), "tileiras/cmd/libtileiras"}, {"-o", bin + "/", "tileiras/cmd/tileiras"}} {
+	for _, args := range [][]string{{"-buildmode=c-shared", "-o", filepath.Join(bin, "libtileiras.so"), "tileiras/cmd/libtileiras"}, {"-o", bin + "/", "tileiras/cmd/tileiras", "tileiras/cmd/tilerun"}} {
 		if out, err := exec.Command("go", append([]string{"build"}, args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -188,12 +188,51 @@ func transcript(t *testing.T, e *environment) {
 	}
 }
 
+// dumped is the path of a kernel that cuTile has kept.
+var dumped = regexp.MustCompile(`\S*/dump/(add\.vector_add\.ln\d+)\.\w+\.tileirbc`)
+
+// The commands of docs/frontends.md get the bytecode of a kernel and run it, and print what stands there.
+func TestBytecodeOfAKernel(t *testing.T) {
+	e := newEnvironment(t)
+	doc, err := os.ReadFile("../../docs/frontends.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(doc), "### The bytecode of a kernel\n")
+	_, rest, _ = strings.Cut(rest, "\n    $ ")
+	block, _, found := strings.Cut(rest, "\n\n")
+	if !found {
+		t.Fatal("docs/frontends.md has no transcript")
+	}
+	packages, _ := filepath.Abs("../../python")
+	dir := t.TempDir()
+	shell := func(command string) string {
+		c := exec.Command("sh", "-c", `python() { "$TILEIRAS_PYTHON" "$@"; }; `+command)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "TILEIRAS_PYTHON="+e.python, "TILEIRAS_BIN="+e.bin, "PATH="+e.bin+":"+os.Getenv("PATH"), "PYTHONPATH="+packages,
+			"CUDA_TILE_CACHE_DIR=0", "PYTHONDONTWRITEBYTECODE=1")
+		out, _ := c.CombinedOutput()
+		return strings.TrimSpace(string(out))
+	}
+	shell(`python -c "import numpy as np; np.save('a.npy', np.arange(320, dtype=np.float32))"`)
+	for _, step := range strings.Split(block, "\n    $ ") {
+		command, want, _ := strings.Cut(step, "\n")
+		want = strings.TrimSpace(strings.ReplaceAll("\n"+want, "\n    ", "\n"))
+		if got := shell(command); dumped.ReplaceAllString(got, "$1") != dumped.ReplaceAllString(want, "$1") {
+			t.Errorf("%s prints\n%s\nand the document\n%s", command, got, want)
+		}
+	}
+	if got := shell(`python -c "import numpy as np; print(np.array_equal(np.load('c.npy'), 2 * np.load('a.npy')))"`); got != "True" {
+		t.Errorf("the sum: %s", got)
+	}
+}
+
 // A planted fault is an exception of its class whose last frame is the line of the kernel, found here by its text.
 func faults(t *testing.T, e *environment) {
 	for _, f := range []struct{ name, engines, class, line, says string }{
 		{"race", "emu", "Race", "before = ct.load(out, (0,), (1,))", "ct.store(out, (0,), before + s)"},
 		{"out_of_bounds", "interp emu", "OutOfBounds", "ct.scatter(out, at, ct.load(values, (ct.bid(0),), (16,)), check_bounds=False)", "tile block (1, 0, 0)"},
-		{"undefined", "interp", "UndefinedValue", "ct.store(y, (ct.bid(0),), t * 2.0)", "y[100]"},
+		{"undefined", "interp", "UndefinedValue", "ct.store(y, (ct.bid(0),), t * 2.0)", "whose element [36] lies outside 'x', and which names no padding\n"},
 	} {
 		source, err := os.ReadFile("../../python/tileiras/samples/faults/" + f.name + ".py")
 		if err != nil {

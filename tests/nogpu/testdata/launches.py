@@ -221,6 +221,9 @@ array = c.ArrayConstraint(ct.int32, 1, index_dtype=ct.int32, stride_lower_bound_
 signature = c.KernelSignature(parameters=[array, c.ScalarConstraint(ct.int32)], calling_convention=c.CallingConvention.cutile_python_v1(), symbol="put")
 image = io.BytesIO()
 c.export_kernel(put, [signature], image, gpu_code="sm_90", output_format="cubin")
+bytecode = io.BytesIO()
+c.export_kernel(put, [signature], bytecode, output_format="tileir_bytecode", bytecode_version="13.3")
+assert bytecode.getvalue()[:8] == b"\x7fTileIR\0", bytecode.getvalue()[:8]
 program, kernel = ctypes.c_void_p(), ctypes.c_void_p()
 assert driver(b"cuLibraryLoadData", ctypes.byref(program), image.getvalue(), None, None, 0, None, None, 0) == 0
 assert driver(b"cuLibraryGetKernel", ctypes.byref(kernel), program, b"put") == 0

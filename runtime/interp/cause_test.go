@@ -76,6 +76,12 @@ func TestReportsNameWhatMadeAValueUndefined(t *testing.T) {
 		%s = addi %sel, %q : tile<2xi64>
 		%u = store_view_tko weak %s, %p[%i] : tile<2xi64>, partition_view<tile=(2), tensor_view<4xi64, strides=[1]>>, tile<i32> -> token`,
 			"it depends on 'cuda_tile.divi' at test.tileir:16:8, whose element [1] divides by 0"},
+		{"of two operands that whose element it is", "1", ragged + `
+		%none = constant <i64: [0, 1]> : tile<2xi64>
+		%q = divi %ones, %none signed : tile<2xi64>
+		%s = addi %x, %q : tile<2xi64>
+		%u = store_view_tko weak %s, %p[%i] : tile<2xi64>, partition_view<tile=(2), tensor_view<4xi64, strides=[1]>>, tile<i32> -> token`,
+			"element 0]: undefined value: the stored value is undefined; it depends on 'cuda_tile.divi' at test.tileir:15:8, whose element [0] divides by 0"},
 		{"the first of two iterations", "0", view + `
 		%one = constant <i32: 1> : tile<i32>
 		%two = constant <i32: 2> : tile<i32>

@@ -44,6 +44,9 @@ func newGPU(line *driver.Line) (*gpu, error) {
 			if p.Block[1] > 1 || p.Block[2] > 1 || p.Cluster != [3]int{} {
 				return nil, fmt.Errorf("a launch with block %v and cluster %v: %w", p.Block, p.Cluster, errors.ErrUnsupported)
 			}
+			if p.Block[0] == 0 {
+				return nil, errors.New("a launch of PTX on a GPU says its block: --block, or \"block\" of the record")
+			}
 			return &cuda.Image{Code: []byte(p.Text), Threads: p.Block[0], Shared: p.Shared}, nil
 		}
 		res, err := compile(ctx, o.GPU, o.Code, l)

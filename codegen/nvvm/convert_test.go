@@ -13,7 +13,7 @@ import (
 
 // Every float format converts to every other as ir/float does, on a target with the instructions and on one without.
 func TestFloatConversions(t *testing.T) {
-	list := []*float.Format{float.F16, float.BF16, float.F32, float.F64, float.TF32, float.F8E4M3FN, float.F8E5M2, float.F8E8M0FNU}
+	list := []*float.Format{float.F16, float.BF16, float.F32, float.F64, float.TF32, float.F8E4M3FN, float.F8E5M2, float.F8E8M0FNU, float.F8E5M3FNU}
 	for _, from := range list {
 		for _, to := range list {
 			if from == to {

@@ -148,15 +148,15 @@ func mmaScales(c *ir.Context, op *ir.Op) bool {
 		agree("lhs_scale", ls, n, "rhs_scale", rs, m)) {
 		return false
 	}
-	if scale == "f8E4M3FN" && in != "f4E2M1FN" {
-		return c.Error(op, "unsupported combination of element types. Scale type 'f8E4M3FN' expects lhs and rhs element types to be 'f4E2M1FN', but got '%s'", in)
+	if scale != "f8E8M0FNU" && in != "f4E2M1FN" {
+		return c.Error(op, "unsupported combination of element types. Scale type '%s' expects lhs and rhs element types to be 'f4E2M1FN', but got '%s'", scale, in)
 	}
 	blocks, what := []int64{32}, "f8 element type"
 	switch {
-	case in == "f4E2M1FN" && scale == "f8E4M3FN":
+	case scale == "f8E4M3FN":
 		blocks, what = []int64{16}, "f4E2M1FN element type with f8E4M3FN scales"
 	case in == "f4E2M1FN":
-		blocks, what = []int64{16, 32}, "f4E2M1FN element type with f8E8M0FNU scales"
+		blocks, what = []int64{16, 32}, "f4E2M1FN element type with "+scale+" scales"
 	}
 	k, count := lhs.Shape[n], ls.Shape[n]
 	if k%count != 0 {

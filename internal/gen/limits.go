@@ -13,6 +13,7 @@ var notBuilt = []struct{ what, now string }{
 	{"Copies by tensor maps (TMA) unasked", "`--tma` has copies to shared memory take maps that the kernel makes, from sm_90 on, which has not been measured; else they are cp.async with commit, wait and barrier. sm_75 loads and stores."},
 	{"Stores, gathers and reductions by tensor maps; multicast", "Threads store, gather and reduce."},
 	{"Roles of warps", "Loops whose threads compute with what the tensor unit (" + having(target.Tcgen05) + ") multiplies, as in attention, have warps of their own for their copies (cp.async) where the cost model finds a gain, other loops with products with `--roles=on`; else all warps do the same."},
+	{"Conversions and scales of fnv8E5M3FNU by instructions (sm_107)", "Integer arithmetic converts it, on every GPU, and scales multiply the operands before the product."},
 	{"Clusters", "A cluster is one block."},
 }
 

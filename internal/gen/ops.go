@@ -33,7 +33,11 @@ when it exists. Attributes come before operands on the wire.
 	b.WriteString("\n### Type sets\n\n| Set | Types |\n|---|---|\n")
 	for i := range cudatile.TypeSets {
 		s := &cudatile.TypeSets[i]
-		fmt.Fprintf(&b, "| %s | %s |\n", s.Name, cell(s.Text()))
+		text := s.Text()
+		if s.Unnamed != nil {
+			text += ", and, though messages do not name it, " + strings.Join(s.Unnamed, ", ")
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", s.Name, cell(text))
 	}
 	b.WriteString("\n### Enumerations\n\n| Enumeration | Cases, with their values on the wire |\n|---|---|\n")
 	for _, e := range cudatile.Enums {

@@ -40,6 +40,7 @@ var dtypes = []*DType{
 	{Name: "f8e4m3fn", Size: 1, Format: float.F8E4M3FN, npy: "|u1"},
 	{Name: "f8e5m2", Size: 1, Format: float.F8E5M2, npy: "|u1"},
 	{Name: "f8e8m0fnu", Size: 1, Format: float.F8E8M0FNU, npy: "|u1"},
+	{Name: "fnv8e5m3fnu", Size: 1, Format: float.F8E5M3FNU, npy: "|u1"},
 }
 
 // DTypeByName returns the row of a type name as case files spell it.

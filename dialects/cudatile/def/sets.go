@@ -27,6 +27,7 @@ var (
 	bases   = []string{"f16", "bf16", "f32", "f64"}
 	floats  = with(bases, "tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN")
 	Numbers = with(Ints, floats...)
+	preview = []string{"fnv8E5M3FNU"} // of 13.4: no message names it
 )
 
 func with(list []string, more ...string) []string {
@@ -39,9 +40,9 @@ var TypeSets = []TypeSet{
 	{Name: "Int4", Kind: "tile of ", Elems: with(Ints, "i4"), MaxRank: AnyRank},
 	{Name: "Power", Kind: "tile of ", Elems: []string{"i1", "i8", "i16", "i32"}, MaxRank: AnyRank},
 	{Name: "Base", Kind: "tile of ", Elems: bases, MaxRank: AnyRank},
-	{Name: "Float", Kind: "tile of ", Elems: floats, MaxRank: AnyRank},
-	{Name: "Num", Kind: "tile of ", Elems: Numbers, MaxRank: AnyRank},
-	{Name: "Packable", Kind: "tile of ", Elems: with(Numbers, "i4"), MaxRank: AnyRank},
+	{Name: "Float", Kind: "tile of ", Elems: floats, Unnamed: preview, MaxRank: AnyRank},
+	{Name: "Num", Kind: "tile of ", Elems: Numbers, Unnamed: preview, MaxRank: AnyRank},
+	{Name: "Packable", Kind: "tile of ", Elems: with(Numbers, "i4"), Unnamed: preview, MaxRank: AnyRank},
 	{Name: "Ptr", Kind: "tile of ", Elems: []string{Pointer}, MaxRank: AnyRank},
 	{Name: "I1", Kind: "tile of ", Elems: []string{"i1"}, MaxRank: AnyRank},
 	{Name: "I8", Kind: "tile of ", Elems: []string{"i8"}, MaxRank: AnyRank},
@@ -52,7 +53,7 @@ var TypeSets = []TypeSet{
 	{Name: "MmaiInput", Kind: "mmai operand tile type of ", Elems: []string{"i8"}, MaxRank: AnyRank},
 	{Name: "MmaiAcc", Kind: "mmai acc/result tile type of ", Elems: []string{"i32"}, MaxRank: AnyRank},
 	{Name: "ScaledInput", Kind: "mmaf_scaled operand tile type of ", Elems: []string{"f8E4M3FN", "f8E5M2", "f4E2M1FN"}, MaxRank: AnyRank},
-	{Name: "Scale", Kind: "mmaf_scaled scale tile type of ", Elems: []string{"f8E4M3FN", "f8E8M0FNU"}, Unnamed: []string{"fnv8E5M3FNU"}, MaxRank: AnyRank},
+	{Name: "Scale", Kind: "mmaf_scaled scale tile type of ", Elems: []string{"f8E4M3FN", "f8E8M0FNU"}, Unnamed: preview, MaxRank: AnyRank},
 	{Name: "ScalarInt", Kind: "0D tile of ", Elems: Ints, MaxRank: 0},
 	{Name: "ScalarI1", Kind: "0D tile of ", Elems: []string{"i1"}, MaxRank: 0},
 	{Name: "ScalarI32", Kind: "0D tile of ", Elems: []string{"i32"}, MaxRank: 0},

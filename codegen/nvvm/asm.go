@@ -17,10 +17,10 @@ import (
 // kindOfType is the kind of a register operand of a PTX instruction.
 var kindOfType = [...]kind{ptxop.Pred: kI1, ptxop.B16: kI16, ptxop.B32: kI32, ptxop.B64: kI64, ptxop.F32: kF32, ptxop.F64: kF64}
 
-// has reports whether the target has the named PTX instruction.
+// has reports whether the target has the named PTX instruction, in a version that may be used.
 func (b *builder) has(name string) bool {
 	r := ptxop.Lookup(name)
-	return r != nil && r.Need.On(b.target)
+	return r != nil && r.Need.On(b.target) && (b.newest == 0 || r.Need.Version(b.target) <= b.newest)
 }
 
 // op makes the PTX instruction of a row. Arguments that have the right width and the wrong class (float for bits) are cast, 8-bit

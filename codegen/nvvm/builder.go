@@ -18,6 +18,7 @@ import (
 // the lowerings can ask for the same address or coordinate as often as is convenient.
 type builder struct {
 	target *target.Target
+	newest target.PTX // what may be used; 0 is any
 	budget *budget.Budget
 	module *llvm.Module
 	lines  bool // notes of operations say where they stand in the source
@@ -61,9 +62,10 @@ type builder struct {
 // registers is how many a usual kernel has, about.
 const registers = 1024
 
-func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type, lines bool) *builder {
+func newBuilder(o *Options, m *llvm.Module, structs map[string]types.Type) *builder {
+	newest, _ := target.ParsePTX(o.MaxPTX)
 	return &builder{
-		target: t, module: m, lines: lines,
+		target: o.Target, newest: newest, module: m, lines: o.Lines(),
 		values: make([]value.Value, 1, registers), homes: make([]*block, 1, registers), made: make([]reg, 0, registers),
 		computed: newComputed(registers / 2), addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
 		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{},

@@ -159,7 +159,7 @@ func newFn(l *lowerer, k *kernel) *fn {
 		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, blocks: map[*ir.Value]*pointers{}, buffers: map[*ir.Value]*buffer{},
 		traffic: map[*ir.Value]traffic{}, products: map[*ir.Op]products{},
 	}
-	f.builder = newBuilder(l.o.Target, l.m, l.structs, l.o.Lines())
+	f.builder = newBuilder(&l.o, l.m, l.structs)
 	f.builder.budget = l.ctx.Budget
 	return f
 }

@@ -26,11 +26,17 @@ func gpuValues() []Value {
 	return append(vs, Value{Native, "The GPU of this machine"})
 }
 
-// target finds the GPU to compile for, with no more shared memory than a block may have.
+// target finds the GPU to compile for, with no more shared memory than a block may have, in PTX that may be used.
 func (o *Options) target(ctx context.Context) (*target.Target, error) {
 	t, err := o.Named(ctx)
-	if err != nil || o.MaxShared == 0 || o.MaxShared >= t.SharedOptIn {
-		return t, err
+	if err != nil {
+		return nil, err
+	}
+	if limit, ok := target.ParsePTX(o.MaxPTX); ok && t.PTX > limit {
+		return nil, fail(ExitUnsupported, "%s needs PTX %s, and at most %s may be used", t.Name, t.PTX, limit)
+	}
+	if o.MaxShared == 0 || o.MaxShared >= t.SharedOptIn {
+		return t, nil
 	}
 	limited := *t
 	limited.SharedOptIn = o.MaxShared

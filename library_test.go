@@ -243,6 +243,10 @@ func TestMemoryLimit(t *testing.T) {
 			t.Errorf("50,000 operations to %s: %v, want %v", level, err, tileiras.ErrMemory)
 		}
 	}
+	_, err := tileiras.Compile(t.Context(), chain(small), tileiras.Options{MemoryLimit: 20_000})
+	if want := "memory limit exceeded: the compile would hold more than 20000 bytes"; fmt.Sprint(err) != want && fmt.Sprint(err) != "error: "+want {
+		t.Errorf("%q, want %q", err, want)
+	}
 }
 
 // weighing is a context that looks at the heap.

@@ -121,6 +121,9 @@ func stopFailure(err error) *Failure {
 	case errors.Is(err, context.DeadlineExceeded):
 		kind = KindDeadline
 	}
+	if f := (*Failure)(nil); errors.As(err, &f) && f.Kind == kind {
+		return f
+	}
 	return &Failure{Code: ExitUnsupported, Kind: kind, Lines: []string{"error: " + stopReason(err)}, Err: err}
 }
 

@@ -105,7 +105,7 @@ func (o *Options) nativeTarget(ctx context.Context) (*target.Target, error) {
 // assumed is the note of a failed compile whose GPU nobody named: another one may take the kernel.
 func (o *Options) assumed(err error) error {
 	f, ok := err.(*Failure)
-	if !ok || o.GPU != "" || f.Code != ExitUnsupported {
+	if !ok || o.GPU != "" || f.Kind != KindUnsupported && f.Kind != KindTarget {
 		return err
 	}
 	note := fmt.Sprintf("note: no %s was given, so this was compiled for %s", o.called("GPU"), DefaultGPU)

@@ -107,12 +107,14 @@ type Options struct {
 	VerifyEach    bool      // verify the module after every pass
 	StopAfter     string    // the pass after which to stop, with its module as the output; Emit may name no other level
 	ReproducerDir string    // where a fault of the compiler leaves its input; "" writes nothing
+
+	called func(field string) string // what messages call a field; nil is Options.Field
 }
 
 // driver is what internal/driver calls these options; a level or version that it has no word for is an *Error.
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
-		Called: driver.InOptions,
+		Called: o.called,
 		GPU:    o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
 		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
@@ -120,27 +122,31 @@ func (o *Options) driver() (driver.Options, error) {
 		PrintFacts: o.PrintFacts, DebugInfo: o.DebugInfo, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter,
 		ReproducerDir: o.ReproducerDir,
 	}
+	if d.Called == nil {
+		d.Called = driver.InOptions
+	}
 	d.Read.Strict131, d.Read.Preview = o.Strict131, o.Preview
 	switch {
 	case o.Opt > O3:
-		return d, optionError("Opt", fmt.Sprint(uint8(o.Opt)), "O0 O1 O2 O3")
+		return d, optionError(d.Called("Opt"), fmt.Sprint(uint8(o.Opt)), "O0 O1 O2 O3")
 	case o.Opt > DefaultOpt:
 		d.Opt = int(o.Opt - O0)
 	}
 	if v := o.BytecodeVersion; v != "" {
 		if !slices.Contains(driver.Versions(), v) {
-			return d, optionError("BytecodeVersion", strconv.Quote(v), strings.Join(driver.Versions(), " "))
+			return d, optionError(d.Called("BytecodeVersion"), strconv.Quote(v), strings.Join(driver.Versions(), " "))
 		}
 		d.BytecodeVersion, _ = driver.ParseVersion(v)
 	}
 	return d, nil
 }
 
-func optionError(field, value, valid string) *Error {
-	return newError(driver.ExitUsage, Diagnostic{Kind: KindOption, Message: fmt.Sprintf("%s = %s: it is one of %s", driver.InOptions(field), value, valid)})
+func optionError(option, value, valid string) *Error {
+	return newError(driver.ExitUsage, Diagnostic{Kind: KindOption, Message: fmt.Sprintf("%s = %s: it is one of %s", option, value, valid)})
 }
 
 func init() {
 	library.Driver = func(o any) (driver.Options, error) { return o.(*Options).driver() }
+	library.Call = func(o any, called func(field string) string) { o.(*Options).called = called }
 	library.Error = func(err error) error { return errorOf(err) }
 }

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"tileiras"
@@ -13,7 +15,7 @@ import (
 
 // ofGoAlone are the fields that show what happens inside, or change what is read: programs that compile kernels want none of them.
 var ofGoAlone = []string{"Log", "PrintAfterAll", "PrintBefore", "PrintAfter", "PrintChanged", "PrintFacts", "DebugInfo", "VerifyEach", "StopAfter",
-	"ReproducerDir", "Strict131", "Preview"}
+	"ReproducerDir", "Strict131", "Preview", "called"}
 
 // TestEveryOptionHasAName: what the Go library can be asked for, the C library can, under a name that sets one field.
 func TestEveryOptionHasAName(t *testing.T) {
@@ -37,6 +39,8 @@ func TestEveryOptionHasAName(t *testing.T) {
 	for i := range all.NumField() {
 		if field := all.Field(i).Name; (named[field] == "") != slices.Contains(ofGoAlone, field) {
 			t.Errorf("the option %s has the name %q", field, named[field])
+		} else if name := cmp.Or(named[field], field); called(field) != name {
+			t.Errorf("messages call the option %s %s", name, called(field))
 		}
 	}
 }
@@ -51,6 +55,9 @@ func TestRefusedValuesChangeNothing(t *testing.T) {
 		was := []any{o.o, o.run}
 		if o.set(name, "fast") {
 			t.Errorf("%s takes what is no number", name)
+		}
+		if name == "opt" && o.set(name, "4") {
+			t.Errorf("%s takes 4", name)
 		}
 		if now := []any{o.o, o.run}; !reflect.DeepEqual(was, now) {
 			t.Errorf("%s is another one after it refused a value", name)
@@ -103,7 +110,7 @@ func TestAFailedLoadSaysWhere(t *testing.T) {
 			"a rule":   {"lineinfo", "0", "verify"},
 			"time":     {"time_limit", "1e-9", "deadline"},
 			"memory":   {"memory_limit", "1", "memory"},
-			"an opt":   {"opt", "7", "option"},
+			"a gpu":    {"gpu", "sm_9", "option"},
 			"a roles":  {"roles", "some", "option"},
 			"a level":  {"emit", "cubin", "verify"}, // no other than PTX runs
 			"a number": {"slices_k", "3", "option"},
@@ -116,6 +123,9 @@ func TestAFailedLoadSaysWhere(t *testing.T) {
 			if p.prog != nil || p.code == 0 || p.message == "" || len(p.diags) == 0 || p.diags[0].Kind != c.kind {
 				t.Errorf("%s, %s: code %d, %v", engine, name, p.code, p.diags)
 				continue
+			}
+			if c.kind == "option" && !strings.HasPrefix(p.diags[0].Message, c.option+" = ") {
+				t.Errorf("%s, %s: %q does not begin with the name of the option", engine, name, p.diags[0].Message)
 			}
 			if place := p.diags[0].Place; c.kind == "verify" && (place.File != "k.tileir" || place.Line != 2) {
 				t.Errorf("%s, %s: the place is %v", engine, name, place)

@@ -80,42 +80,58 @@ func checksOf(v string) (executor.Checks, bool) {
 	return c, true
 }
 
-// setters has a row for each option: it reports whether the value can be one.
-var setters = map[string]func(o *tileiras.Options, value string) bool{
-	"gpu":              func(o *tileiras.Options, v string) bool { o.GPU = v; return true },
-	"emit":             func(o *tileiras.Options, v string) bool { o.Emit = tileiras.Level(v); return true },
-	"abi":              func(o *tileiras.Options, v string) bool { o.ABI = tileiras.ABI(v); return true },
-	"name":             func(o *tileiras.Options, v string) bool { o.Name = v; return true },
-	"bytecode_version": func(o *tileiras.Options, v string) bool { o.BytecodeVersion = v; return true },
-	"cache":            func(o *tileiras.Options, v string) bool { o.Cache = v; return true },
-	"ptxas":            func(o *tileiras.Options, v string) bool { o.Ptxas = v; return true },
-	"sanitize":         func(o *tileiras.Options, v string) bool { return flag(&o.Sanitize, v) },
-	"roles":            func(o *tileiras.Options, v string) bool { o.Roles = tileiras.Roles(v); return true },
-	"tf32":             func(o *tileiras.Options, v string) bool { o.TF32 = tileiras.TF32(v); return true },
-	"tma":              func(o *tileiras.Options, v string) bool { return flag(&o.TMA, v) },
-	"slices_k":         func(o *tileiras.Options, v string) bool { return number(&o.SlicesK, v) },
-	"max_ptx":          func(o *tileiras.Options, v string) bool { o.MaxPTX = v; return true },
-	"max_shared":       func(o *tileiras.Options, v string) bool { return number(&o.MaxShared, v) },
-	"lineinfo":         func(o *tileiras.Options, v string) bool { return flag(&o.LineInfo, v) },
-	"remarks":          func(o *tileiras.Options, v string) bool { return flag(&o.Remarks, v) },
-	"opt": func(o *tileiras.Options, v string) bool {
+// setter sets the field of an option, and reports whether the value can be one.
+type setter struct {
+	field string
+	set   func(o *tileiras.Options, value string) bool
+}
+
+// setters has a row for each option.
+var setters = map[string]setter{
+	"gpu":              {"GPU", func(o *tileiras.Options, v string) bool { o.GPU = v; return true }},
+	"emit":             {"Emit", func(o *tileiras.Options, v string) bool { o.Emit = tileiras.Level(v); return true }},
+	"abi":              {"ABI", func(o *tileiras.Options, v string) bool { o.ABI = tileiras.ABI(v); return true }},
+	"name":             {"Name", func(o *tileiras.Options, v string) bool { o.Name = v; return true }},
+	"bytecode_version": {"BytecodeVersion", func(o *tileiras.Options, v string) bool { o.BytecodeVersion = v; return true }},
+	"cache":            {"Cache", func(o *tileiras.Options, v string) bool { o.Cache = v; return true }},
+	"ptxas":            {"Ptxas", func(o *tileiras.Options, v string) bool { o.Ptxas = v; return true }},
+	"sanitize":         {"Sanitize", func(o *tileiras.Options, v string) bool { return flag(&o.Sanitize, v) }},
+	"roles":            {"Roles", func(o *tileiras.Options, v string) bool { o.Roles = tileiras.Roles(v); return true }},
+	"tf32":             {"TF32", func(o *tileiras.Options, v string) bool { o.TF32 = tileiras.TF32(v); return true }},
+	"tma":              {"TMA", func(o *tileiras.Options, v string) bool { return flag(&o.TMA, v) }},
+	"slices_k":         {"SlicesK", func(o *tileiras.Options, v string) bool { return number(&o.SlicesK, v) }},
+	"max_ptx":          {"MaxPTX", func(o *tileiras.Options, v string) bool { o.MaxPTX = v; return true }},
+	"max_shared":       {"MaxShared", func(o *tileiras.Options, v string) bool { return number(&o.MaxShared, v) }},
+	"lineinfo":         {"LineInfo", func(o *tileiras.Options, v string) bool { return flag(&o.LineInfo, v) }},
+	"remarks":          {"Remarks", func(o *tileiras.Options, v string) bool { return flag(&o.Remarks, v) }},
+	"opt": {"Opt", func(o *tileiras.Options, v string) bool {
 		n, err := strconv.ParseUint(v, 10, 8)
-		o.Opt = tileiras.O0 + tileiras.OptLevel(min(n, 100)) // more than O3 is refused by the compile
-		return err == nil
-	},
-	"time_limit": func(o *tileiras.Options, v string) bool {
+		o.Opt = tileiras.O0 + tileiras.OptLevel(n)
+		return err == nil && n <= 3
+	}},
+	"time_limit": {"TimeLimit", func(o *tileiras.Options, v string) bool {
 		s, err := strconv.ParseFloat(v, 64)
 		if err != nil || !(s >= 0 && s < 1e9) {
 			return false
 		}
 		o.TimeLimit = time.Duration(s * float64(time.Second))
 		return true
-	},
-	"memory_limit": func(o *tileiras.Options, v string) bool {
+	}},
+	"memory_limit": {"MemoryLimit", func(o *tileiras.Options, v string) bool {
 		n, err := strconv.ParseInt(v, 10, 64)
 		o.MemoryLimit = n
 		return err == nil
-	},
+	}},
+}
+
+// called is what messages call a field: the name of its option, which tileiras_set takes.
+func called(field string) string {
+	for name, s := range setters {
+		if s.field == field {
+			return name
+		}
+	}
+	return field
 }
 
 // executor are the options of a program that runs on this machine, which ends with PTX in the launch convention of CUDA whatever else compiles do.
@@ -124,8 +140,9 @@ func (o *options) executor() (executor.Options, error) {
 	compile, run := o.o, o.run
 	o.mu.Unlock()
 	compile.Emit, compile.ABI = "", ""
+	library.Call(&compile, called)
 	d, err := library.Driver(&compile)
-	run.Name, run.GPU, run.Code = cmp.Or(compile.Name, "input"), d.GPU, d.Code
+	run.Name, run.GPU, run.Code, run.Called = cmp.Or(compile.Name, "input"), d.GPU, d.Code, d.Called
 	run.TimeLimit, run.MemoryLimit = d.TimeLimit, d.MemoryLimit
 	return run, err
 }
@@ -145,7 +162,7 @@ func number(n *int, value string) (ok bool) {
 func (o *options) set(name, value string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return try(&o.o, setters[name], value) || try(&o.run, executors[name], value)
+	return try(&o.o, setters[name].set, value) || try(&o.run, executors[name], value)
 }
 
 // try keeps what a setter, if there is one, makes of a value that it takes.
@@ -172,6 +189,7 @@ func compile(ctx context.Context, source []byte, opts *options) *result {
 	opts.mu.Lock()
 	o := opts.o
 	opts.mu.Unlock()
+	library.Call(&o, called)
 	r := &result{}
 	r.guard(func() error {
 		res, err := tileiras.Compile(ctx, source, o)

@@ -7,6 +7,8 @@ import "tileiras/internal/driver"
 var (
 	// Driver is what internal/driver calls a *tileiras.Options.
 	Driver func(options any) (driver.Options, error)
+	// Call has messages about a *tileiras.Options call its fields otherwise.
+	Call func(options any, called func(field string) string)
 	// Error is the *tileiras.Error of an error of internal/driver, or of Driver.
 	Error func(err error) error
 )

@@ -24,6 +24,8 @@ const (
 
 // Options say how a program is compiled, run and checked.
 type Options struct {
+	Called func(field string) string // what messages call an option of the compile; nil is by its field
+
 	Name   string      // of the source, in messages; "" is "kernel"
 	Engine Engine      // "" is Interpreter
 	GPU    string      // "sm_90", to compile for; "" is sm_80
@@ -145,7 +147,10 @@ func (o *Options) check() error {
 
 // driver is what the compiler calls these options. The time limit is that of all of Load.
 func (o *Options) driver() driver.Options {
-	d := driver.Options{Called: driver.InOptions, GPU: o.GPU, Code: o.Code, Emit: driver.EmitPTX, ReproducerDir: o.ReproducerDir, MemoryLimit: o.MemoryLimit}
+	d := driver.Options{Called: o.Called, GPU: o.GPU, Code: o.Code, Emit: driver.EmitPTX, ReproducerDir: o.ReproducerDir, MemoryLimit: o.MemoryLimit}
+	if d.Called == nil {
+		d.Called = driver.InOptions
+	}
 	d.LineInfo = true
 	return d
 }

@@ -18,6 +18,7 @@ def check(what, ok):
 options = lib.tileiras_options_new()
 check("an unknown name", lib.tileiras_set(options, b"color", b"red") == 1)
 check("a number that is none", lib.tileiras_set(options, b"memory_limit", b"much") == 1)
+check("a level that is none", lib.tileiras_set(options, b"opt", b"7") == 1)
 check("no name", lib.tileiras_set(options, None, b"1") == 1)
 check("a handle of nothing", lib.tileiras_set(12345, b"gpu", b"sm_80") == 1)
 check("another kind of handle", lib.tileiras_status(options) == 1)
@@ -40,7 +41,7 @@ for source, options, code, kind in (
     (b"", {"gpu": "sm_80"}, 3, "bytecode"),
     (b"entry @k() { oops }", {"gpu": "sm_80"}, 3, "text"),
     (b"entry @k() { return }", {"gpu": "H100"}, 1, "option"),
-    (b"entry @k() { return }", {"gpu": "sm_80", "opt": 7}, 1, "option"),
+    (b"entry @k() { return }", {"gpu": "sm_80", "slices_k": 3}, 1, "option"),
     (b"entry @k() { return }", {"gpu": "sm_80", "memory_limit": 10}, 5, "memory"),
 ):
     try:

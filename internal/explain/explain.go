@@ -181,7 +181,7 @@ func decides(op *ir.Op) string {
 		return decidesAtoms
 	case tileaa.OpTiledLoad, tileaa.OpLoad:
 		return decidesLoads
-	case tileaa.OpTiledStore, tileaa.OpStore:
+	case tileaa.OpTiledStore, tileaa.OpStore, tileaa.OpTiledAtomic, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
 		return decidesStores
 	case tileaa.OpAsyncCopy:
 		return decidesCopies
@@ -227,6 +227,8 @@ func (w *writer) visit(op *ir.Op) {
 	case tileaa.OpStore:
 		st := ir.Cast[tileaa.Store](op)
 		w.pointers(op, st.Ptr(), st.Mask(), "store", atom.StoreGlobal)
+	case tileaa.OpTiledAtomic, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
+		w.atomic(op)
 	case tileaa.OpConvertLayout:
 		w.conversion(ir.Cast[tileaa.ConvertLayout](op))
 	case tileaa.OpAllocShared:

@@ -10,6 +10,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
 	"tileiras/internal/remark"
 	"tileiras/ir"
 )
@@ -201,16 +202,7 @@ func (w *writer) view(op *ir.Op, verb string, kind atom.CopyKind) {
 		return
 	}
 	fast, vec := chosen(op)
-	args := w.width(kind, t.Shape, t.Elem, fast, vec)
-	if masked := ir.Cast[tileaa.AccessOp](op).Masked(); slices.Contains(masked, true) {
-		var dims []string
-		for d, m := range masked {
-			if m {
-				dims = append(dims, fmt.Sprint(d))
-			}
-		}
-		args = append(args, arg("BoundsChecks", "dimension "+strings.Join(dims, ", ")))
-	}
+	args := append(w.width(kind, t.Shape, t.Elem, fast, vec), boundsChecks(op)...)
 	w.access(op, verb, t.Shape, t.Elem, vec, args, w.known.WhyNotWider(block, fast, widest))
 }
 
@@ -230,6 +222,37 @@ func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom
 		mask = nil // it may cut an access
 	}
 	w.access(op, verb, t.Shape, p.Elem, vec, args, w.known.WhyPointersNotWider(ptr, mask, fast, tileaa.ElemBytes(p.Elem), widest))
+}
+
+// atomic says what an atomic operation updates, which is an element at a time.
+func (w *writer) atomic(op *ir.Op) {
+	t, mode := tileaa.AccessedTile(op), "cas"
+	if a, ok := ir.As[tileaa.AtomicOp](op); ok {
+		mode = def.AtomicModeEnum.Keyword(a.Mode())
+	}
+	tile, bytes := tileaa.ShapeText(t.Shape, t.Elem), tileaa.ElemBytes(t.Elem)
+	args := []remark.Arg{arg("Tile", tile), arg("Bytes", bytes), arg("Elements", 1), arg("Instruction", "atomic "+mode)}
+	if p, ok := ir.As[tileaa.PtrAccess](op); ok && p.Mask() != nil {
+		args = append(args, arg("Mask", "yes"))
+	}
+	args = append(args, boundsChecks(op)...)
+	w.add(op, remark.Access, remark.Passed, "RemarkAccessWidth", fmt.Sprintf("A thread updates %d bytes of %s at a time", bytes, tile), args...)
+}
+
+// boundsChecks are the dimensions of a view along which an access asks whether elements exist.
+func boundsChecks(op *ir.Op) []remark.Arg {
+	var dims []string
+	if a, ok := ir.As[tileaa.AccessOp](op); ok {
+		for d, m := range a.Masked() {
+			if m {
+				dims = append(dims, fmt.Sprint(d))
+			}
+		}
+	}
+	if dims == nil {
+		return nil
+	}
+	return []remark.Arg{arg("BoundsChecks", "dimension "+strings.Join(dims, ", "))}
 }
 
 // width are the facts of an access of vec elements.

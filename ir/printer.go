@@ -74,6 +74,13 @@ func OpText(op *Op) string {
 	return p.b.String()
 }
 
+// ValueNames tells the names of values inside an op as its text has them.
+func ValueNames(op *Op) func(*Value) string {
+	p := &Printer{}
+	p.nameAll(op)
+	return p.name
+}
+
 // Printer writes the text form. Hooks and attributes get one; what they write goes through its methods, so that names,
 // aliases and default dialects are right.
 type Printer struct {

@@ -7,15 +7,16 @@ import (
 	"tileiras/passes/facts"
 )
 
-// facts prints what is known of every integer and pointer in the entries of a TileAA module, in program order: the operation, its
-// place in the source if it has one, and the fact.
-func (r *run) facts(m *ir.Op) {
+// facts prints what is known after a pass of every integer and pointer in the entries of a TileAA module, in program order: its name in the
+// text of the module, the operation, its place in the source if it has one, and the fact.
+func (r *run) facts(pass string, m *ir.Op) {
 	if m.Def.Dialect != "tileaa" {
 		return
 	}
-	known := facts.New(r.input.Ctx, m)
+	known, name := facts.New(r.input.Ctx, m), ir.ValueNames(m)
+	fmt.Fprintf(r.opts.Log, "// facts after %s\n", pass)
 	ir.Walk(m, ir.PreOrder, func(op *ir.Op) {
-		for i, v := range op.Results() {
+		for _, v := range op.Results() {
 			f := known.Of(v)
 			if f.Width == 0 {
 				continue
@@ -24,7 +25,7 @@ func (r *run) facts(m *ir.Op) {
 			if at != "" {
 				at = " (" + at + ")"
 			}
-			fmt.Fprintf(r.opts.Log, "// fact %s#%d%s: %v\n", op.Def.Name, i, at, f)
+			fmt.Fprintf(r.opts.Log, "// fact %s = %s%s: %v\n", name(v), op.Def.Name, at, f)
 		}
 	})
 }

@@ -209,7 +209,7 @@ func (r *run) watch(m *pass.Manager) {
 		r.showWhole(p.Name, func() string { return r.staged(mod, p.Name) })
 		r.showChange(p.Name, func() string { return r.text(mod) })
 		if o.PrintFacts {
-			r.facts(mod)
+			r.facts(p.Name, mod)
 		}
 	}
 }

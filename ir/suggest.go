@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Nearest is the candidate whose spelling is closest to a misspelt name, or "" when all are further than limit edits away; a limit below
@@ -54,8 +55,12 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// didYouMean ends a message on a name that is not known: "; did you mean 'x'?", or nothing when no candidate is like it.
+// didYouMean ends a message on a name that is not known: "; did you mean 'x'?", or nothing when no candidate is like it. Every name of one letter
+// is like every other.
 func didYouMean(name string, candidates []string) string {
+	if len(strings.TrimPrefix(name, "%")) < 2 {
+		return ""
+	}
 	if n := Nearest(name, candidates, (len(name)+2)/3); n != "" && n != name {
 		return "; did you mean '" + n + "'?"
 	}

@@ -43,10 +43,13 @@ type Place struct {
 	Line, Column int    // from 1; columns are those that the frontend wrote
 }
 
-// String is "file:line:column", or "" when the place is not known.
+// String is "file:line:column", without a column that is not known, or "" when the place is not.
 func (p Place) String() string {
-	if p == (Place{}) {
+	switch {
+	case p == Place{}:
 		return ""
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
 	}
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }

@@ -431,3 +431,14 @@ func TestBuildNamesTheBuild(t *testing.T) {
 		t.Errorf("one build has the names %q and %q", a, b)
 	}
 }
+
+// TestAKernelSaysWhereItStands: with a column where the source has one.
+func TestAKernelSaysWhereItStands(t *testing.T) {
+	res, err := tileiras.Compile(t.Context(), []byte("entry @k(%x: tile<i32>) { return }"), tileiras.Options{Name: "k.tileir"})
+	if err != nil || len(res.Kernels) != 1 || res.Kernels[0].Place.String() != "k.tileir:1:1" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if s := (tileiras.Place{File: "k.py", Line: 3}).String(); s != "k.py:3" {
+		t.Errorf("a place without a column is %s", s)
+	}
+}

@@ -123,7 +123,7 @@ func kernelFrom(k driver.Kernel) Kernel {
 		out.Usage = &Usage{u.Registers, u.SpillStores, u.SpillLoads, u.Stack}
 	}
 	if k.File != "" {
-		out.Place = Place{File: k.File, Line: k.Line}
+		out.Place = Place{File: k.File, Line: k.Line, Column: k.Column}
 	}
 	for _, p := range k.Params {
 		out.Params = append(out.Params, Param{p.Name, p.Type, p.Size})

@@ -32,6 +32,7 @@ type Kernel struct {
 	Function string  `json:"function"` // as the source calls it
 	File     string  `json:"file"`     // of the source; "" when it is not known
 	Line     int     `json:"line"`
+	Column   int     `json:"column"`          // 0 when it is not known
 	Block    [3]int  `json:"block"`           // of a launch, in threads
 	Blocks   [3]int  `json:"blocks_per_tile"` // the grid of a launch is that of the tile blocks times this
 	Cluster  [3]int  `json:"cluster"`         // in blocks; 1, 1, 1 is none
@@ -115,8 +116,8 @@ func (in *Input) entries() map[string]*ir.Op {
 
 // describe adds what the source says of a kernel.
 func describe(k *Kernel, c *ir.Context, op *ir.Op) {
-	if file, line, _, ok := ir.FileLine(op.Loc()); ok {
-		k.File, k.Line = file, int(line)
+	if file, line, col, ok := ir.FileLine(op.Loc()); ok {
+		k.File, k.Line, k.Column = file, int(line), int(col)
 	}
 	k.Function = cudatile.SourceName(op.Loc(), k.Name)
 	for i, a := range op.Body().Args() {

@@ -113,8 +113,28 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	return writeLast(out, res.Output, stdout)
 }
 
+// idle says which flags have nothing to do. NVIDIA's tileiras takes them too, so they are no errors.
+func idle(line *Line, kind Emit) (list []string) {
+	if line.Given("sanitize") && kind != EmitCubin {
+		list = append(list, fmt.Sprintf("--sanitize has ptxas instrument a cubin, and %s is written: give --sanitize to the ptxas that assembles it", kind))
+	}
+	format, file := line.Given("remark-format"), line.Given("remarks-output-file")
+	switch _, remarks := selection(line); {
+	case format && !remarks:
+		list = append(list, "--remark-format says how remarks are written, and none are asked for: add --remarks=all")
+	case file && !remarks:
+		list = append(list, "--remarks-output-file says where remarks are written, and none are asked for: add --remarks=all")
+	case file && remarkFiles(line) == nil:
+		list = append(list, "--remarks-output-file names the file of YAML or JSON, and remarks go to the terminal: add --remark-format=yaml or --remark-format=json")
+	}
+	return list
+}
+
 // writeSideOutputs writes what a compile said besides its output: warnings, remarks, the page, the metadata.
 func writeSideOutputs(line *Line, res *Result, remarks io.WriteCloser, stdout *output, stderr io.Writer) error {
+	for _, w := range idle(line, res.Kind) {
+		fmt.Fprintf(stderr, "warning: %s\n", w)
+	}
 	for _, w := range res.Warnings {
 		io.WriteString(stderr, w.String())
 	}

@@ -28,14 +28,15 @@ var record = flag.Bool("record", false, "write testdata/nvidia.json from what NV
 // more are the command lines of which ours answers all that NVIDIA's does, and more: lines or places in its messages. Exit code, standard output and files
 // are the same.
 var more = map[string]string{
-	"k.tileirbc --gpu-name=sm_80 -o x.unknown":       "the same, with the warning that the name does not say what it holds",
-	"k.tileirbc --gpu-name=sm_90a":                   "how to write it and which names there are",
-	"k.tileirbc --gpu-name=H100":                     "that it is sm_90 and which names there are",
-	"invalid.tileirbc --gpu-name=sm_80":              "the place in the source, which cuTile Python shows",
-	"invalid.tileirbc --gpu-name=sm_80 -o out.cubin": "the same",
-	"--print-options k.tileirbc --gpu-name=sm_80":    "the options, where NVIDIA's prints nothing",
-	"k.tileirbc --gpu-name=sm_80 -o .":               "why, where NVIDIA's says nothing",
-	"k.tileirbc --gpu-name=sm_80 -o no/such/x.cubin": "why, where NVIDIA's says nothing",
+	"k.tileirbc --gpu-name=sm_80 -o x.unknown":                                      "the same, with the warning that the name does not say what it holds",
+	"k.tileirbc --gpu-name=sm_80 --remark-format=yaml --remarks-output-file=r.yaml": "that no remarks are asked for",
+	"k.tileirbc --gpu-name=sm_90a":                                                  "how to write it and which names there are",
+	"k.tileirbc --gpu-name=H100":                                                    "that it is sm_90 and which names there are",
+	"invalid.tileirbc --gpu-name=sm_80":                                             "the place in the source, which cuTile Python shows",
+	"invalid.tileirbc --gpu-name=sm_80 -o out.cubin":                                "the same",
+	"--print-options k.tileirbc --gpu-name=sm_80":                                   "the options, where NVIDIA's prints nothing",
+	"k.tileirbc --gpu-name=sm_80 -o .":                                              "why, where NVIDIA's says nothing",
+	"k.tileirbc --gpu-name=sm_80 -o no/such/x.cubin":                                "why, where NVIDIA's says nothing",
 	"k.tileirbc":     "that no GPU was named, where NVIDIA's speaks of an architecture sm_0",
 	"k.tileirbc -O4": "the same",
 }

@@ -34,7 +34,7 @@ class KernelFault(RuntimeError):
         super().__init__(self._text())
 
     def _text(self) -> str:
-        lines = [f"{self.kind}: {self.message}", f"  kernel {self.kernel}, tile block {self.block}"
+        lines = [f"{self.kind}: {self.message}", f"  kernel {self.kernel}, tile block {numbers(self.block)}"
                  + (f", element {list(self.element)} of the tile" if self.element is not None else "")]
         if self.file is not None:
             lines.append(f'  File "{self.file}", line {self.line}')
@@ -44,11 +44,16 @@ class KernelFault(RuntimeError):
             lines.append(f"  accessed: {self.array.name}{list(self.index) if self.index else ''} of {self.array.describe()}" if self.index is not None
                          else f"  nearest array: {self.array.describe()}")
         if self.other is not None and self.other["file"] is not None:
-            lines.append(f"  the earlier {'write' if self.other['write'] else 'read'}, by tile block {self.other['block']}:")
+            lines.append(f"  the earlier {'write' if self.other['write'] else 'read'}, by tile block {numbers(self.other['block'])}:")
             lines.append(f'  File "{self.other["file"]}", line {self.other["line"]}')
             if source := linecache.getline(self.other["file"], self.other["line"]).strip():
                 lines.append(f"    {source}")
         return "\n".join(lines)
+
+
+def numbers(block: tuple[int, ...]) -> str:
+    """A tile block as all messages have it."""
+    return " ".join(map(str, block))
 
 
 class OutOfBounds(KernelFault):

@@ -45,14 +45,19 @@ class Report:
         with self._lock:
             kernels = sorted(self.kernels.items(), key=lambda k: -k[1].seconds)
         total = [sum(getattr(c, f) for _, c in kernels) for f in ("launches", "blocks", "seconds", "faults")]
-        out = [f"tileiras: {config.describe()}: {len(kernels)} kernels, {total[0]} launches, {total[1]} tile blocks, {total[2]:.2f} s, {total[3]} faults"]
+        out = [f"tileiras: {config.describe()}: {count(len(kernels), 'kernel')}, {count(total[0], 'launch')}, {count(total[1], 'tile block')}, {total[2]:.2f} s, {count(total[3], 'fault')}"]
         for name, c in kernels[:most]:
-            work = f"{c.instructions} warp instructions" if c.instructions else f"{c.operations} operations"
-            out.append(f"  {name}: {c.launches} launches, {c.blocks} tile blocks, {work}, {c.seconds:.2f} s" + (f", {c.faults} faults" if c.faults else ""))
-            out.extend(f"    note, {n} times: {text}" for text, n in c.notes.items())
+            work = count(c.instructions, "warp instruction") if c.instructions else count(c.operations, "operation")
+            out.append(f"  {name}: {count(c.launches, 'launch')}, {count(c.blocks, 'tile block')}, {work}, {c.seconds:.2f} s" + (f", {count(c.faults, 'fault')}" if c.faults else ""))
+            out.extend(f"    note, {count(n, 'time')}: {text}" for text, n in c.notes.items())
         if len(kernels) > most:
             out.append(f"  and {len(kernels) - most} more")
         return out
+
+
+def count(n: int, word: str) -> str:
+    """A number with its word: "1 launch", "2 launches"."""
+    return f"{n} {word}" if n == 1 else f"{n} {word}{'es' if word.endswith('h') else 's'}"
 
 
 report = Report()

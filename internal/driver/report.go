@@ -6,6 +6,7 @@ import (
 
 	"tileiras/codegen/target"
 	"tileiras/internal/explain"
+	"tileiras/ir"
 	"tileiras/passes"
 	"tileiras/passes/pass"
 )
@@ -60,9 +61,9 @@ func (k *Kernel) recipe() []string {
 	}
 	switch {
 	case k.Dynamic > 0:
-		lines = append(lines, fmt.Sprintf("shared     %d bytes, dynamic: ask for them at the launch", k.Dynamic))
+		lines = append(lines, fmt.Sprintf("shared     %s, dynamic: ask for them at the launch", ir.Count(k.Dynamic, "byte")))
 	default:
-		lines = append(lines, fmt.Sprintf("shared     %d bytes, static", k.Static))
+		lines = append(lines, fmt.Sprintf("shared     %s, static", ir.Count(k.Static, "byte")))
 	}
 	title := "params   "
 	for i := 0; i < len(k.Params); {
@@ -76,7 +77,7 @@ func (k *Kernel) recipe() []string {
 		} else if !k.unnamed(i) {
 			number += " " + p.Name
 		}
-		lines = append(lines, fmt.Sprintf("%s  %s: %s, %s", title, number, p.Type, bytesText(p.Size)))
+		lines = append(lines, fmt.Sprintf("%s  %s: %s, %s", title, number, p.Type, ir.Count(p.Size, "byte")))
 		title, i = "         ", last+1
 	}
 	return lines
@@ -84,10 +85,3 @@ func (k *Kernel) recipe() []string {
 
 // unnamed reports whether the source has no name for a parameter.
 func (k *Kernel) unnamed(i int) bool { return k.Params[i].Name == fmt.Sprintf("arg%d", i) }
-
-func bytesText(n int) string {
-	if n == 1 {
-		return "1 byte"
-	}
-	return fmt.Sprintf("%d bytes", n)
-}

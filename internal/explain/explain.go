@@ -291,15 +291,12 @@ func cuts(p *tileaa.PlanAttr) int {
 }
 
 func planText(p *tileaa.PlanAttr) string {
-	s := fmt.Sprintf("%d warps", p.Warps)
-	if p.Warps == 1 {
-		s = "1 warp"
-	}
+	s := ir.Count(p.Warps, "warp")
 	if p.Producers > 0 {
 		s += fmt.Sprintf(", %d more for copies", p.Producers)
 	}
 	if p.MaxReg > 0 {
-		s += fmt.Sprintf(", at most %d registers a thread", p.MaxReg)
+		s += fmt.Sprintf(", at most %s a thread", ir.Count(p.MaxReg, "register"))
 	}
 	if p.Occupancy > 1 {
 		s += fmt.Sprintf(", %d blocks on a multiprocessor", p.Occupancy)
@@ -394,7 +391,7 @@ func (w *writer) resources() {
 	blocks, limit := cost.Occupancy(w.Target, plan.Threads(), registers, shared)
 	args = append(args, arg("BlocksPerMultiprocessor", blocks), arg("LimitedBy", limit))
 	w.add(w.entry, remark.Resources, remark.Analysis, "RemarkResources",
-		fmt.Sprintf("A block takes %d threads, %d bytes of shared memory and up to %d registers a thread", plan.Threads(), shared, registers), args...)
+		fmt.Sprintf("A block takes %s, %s of shared memory and up to %s a thread", ir.Count(plan.Threads(), "thread"), ir.Count(shared, "byte"), ir.Count(registers, "register")), args...)
 }
 
 // loop says whether the loads of a loop overlap with its work.

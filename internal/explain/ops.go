@@ -125,7 +125,7 @@ func (w *writer) mapped(op *ir.Op, m tileaa.TensorMap) {
 		elements *= n
 	}
 	bytes := elements * int64(tileaa.ElemBytes(t.Elem))
-	w.add(op, remark.Access, remark.Passed, "RemarkAccessWidth", fmt.Sprintf("One thread copies %d bytes of %s at a time", bytes, tile),
+	w.add(op, remark.Access, remark.Passed, "RemarkAccessWidth", fmt.Sprintf("One thread copies %s of %s at a time", ir.Count(int(bytes), "byte"), tile),
 		arg("Tile", tile), arg("Bytes", bytes), arg("Elements", elements), arg("Instruction", fmt.Sprintf("cp.async.bulk.tensor.%dd", len(m.Dims()))))
 }
 
@@ -236,7 +236,7 @@ func (w *writer) atomic(op *ir.Op) {
 		args = append(args, arg("Mask", "yes"))
 	}
 	args = append(args, boundsChecks(op)...)
-	w.add(op, remark.Access, remark.Passed, "RemarkAccessWidth", fmt.Sprintf("A thread updates %d bytes of %s at a time", bytes, tile), args...)
+	w.add(op, remark.Access, remark.Passed, "RemarkAccessWidth", fmt.Sprintf("A thread updates %s of %s at a time", ir.Count(bytes, "byte"), tile), args...)
 }
 
 // boundsChecks are the dimensions of a view along which an access asks whether elements exist.
@@ -277,7 +277,7 @@ func (w *writer) access(op *ir.Op, verb string, shape []int64, elem ir.Type, vec
 			args = append(args, arg("Reason", r))
 		}
 	}
-	w.add(op, remark.Access, kind, "RemarkAccessWidth", fmt.Sprintf("A thread %ss %d bytes of %s at a time", strings.TrimSuffix(verb, "y")+plural(verb), bytes, tileaa.ShapeText(shape, elem)), args...)
+	w.add(op, remark.Access, kind, "RemarkAccessWidth", fmt.Sprintf("A thread %ss %s of %s at a time", strings.TrimSuffix(verb, "y")+plural(verb), ir.Count(bytes, "byte"), tileaa.ShapeText(shape, elem)), args...)
 }
 
 // plural makes "copies" of "copy" together with the s that follows.
@@ -357,7 +357,7 @@ func (w *writer) buffer(op *ir.Op, slots int, t *tileaa.BufferType, uses []*ir.U
 	}
 	w.depth = depth
 	bytes := slots * cost.SharedBytes(*t.Mem, bits)
-	text := fmt.Sprintf("%s goes from %s through %d bytes of shared memory", tileaa.ShapeText(t.Shape, t.Elem), from, bytes)
+	text := fmt.Sprintf("%s goes from %s through %s of shared memory", tileaa.ShapeText(t.Shape, t.Elem), from, ir.Count(bytes, "byte"))
 	args := []remark.Arg{arg("How", "shared memory"), arg("Bytes", bytes), arg("WrittenBy", by), arg("ReadBy", strings.Join(uniq(reads), ", "))}
 	w.add(op, remark.Layout, remark.Analysis, "RemarkLayoutConversion", text, append(args, w.costArgs(total)...)...)
 }
@@ -386,7 +386,7 @@ func sharedAccess(total *cost.Cost, buf *tileaa.BufferType, t *tileaa.TileType, 
 	if c, err := cost.SharedAccess(*buf.Mem, *t.Layout, bits, vec); err == nil {
 		*total = total.Plus(c)
 	}
-	return fmt.Sprintf("%s of %d bytes", plain, vec*cost.Bytes(bits))
+	return fmt.Sprintf("%s of %s", plain, ir.Count(vec*cost.Bytes(bits), "byte"))
 }
 
 // narrowFloat says which conversions of narrow floats the GPU has no instruction for.

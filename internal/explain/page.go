@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tileiras/internal/remark"
@@ -134,9 +135,9 @@ func planPart(b *bytes.Buffer, list []*remark.Remark) {
 		}
 		fmt.Fprintf(b, "  shared     %s of %s bytes\n", r.Arg("SharedBytes"), r.Arg("SharedLimit"))
 		if t := r.Arg("LargestTile"); t != "" {
-			fmt.Fprintf(b, "  largest    %s takes %s registers of a thread\n", t, r.Arg("LargestTileRegisters"))
+			fmt.Fprintf(b, "  largest    %s takes %s of a thread\n", t, counted(r, "LargestTileRegisters", "register"))
 		}
-		fmt.Fprintf(b, "  occupancy  at least %s blocks on a multiprocessor, limited by %s\n", r.Arg("BlocksPerMultiprocessor"), r.Arg("LimitedBy"))
+		fmt.Fprintf(b, "  occupancy  at least %s on a multiprocessor, limited by %s\n", counted(r, "BlocksPerMultiprocessor", "block"), r.Arg("LimitedBy"))
 	}
 	for _, r := range list {
 		if r.Pass == remark.Plan && !slices.Contains(ofPlanAndLoops, r.ID) {
@@ -183,19 +184,16 @@ func accessRow(r *remark.Remark) []string {
 	if r.Arg("Mask") != "" {
 		checks = "masked"
 	}
-	return []string{verb, r.Arg("Tile"), byteCount(r.Arg("Bytes")), r.Arg("Instruction"), checks}
+	return []string{verb, r.Arg("Tile"), counted(r, "Bytes", "byte"), r.Arg("Instruction"), checks}
 }
 
 func conversionRow(r *remark.Remark) []string {
-	cost := r.Arg("WarpInstructions") + " instructions"
-	if w := r.Arg("SharedWaves"); w != "" {
-		cost += ", " + w + " waves"
+	cost := counted(r, "WarpInstructions", "instruction")
+	if r.Arg("SharedWaves") != "" {
+		cost += ", " + counted(r, "SharedWaves", "wave")
 	}
-	if d := r.Arg("LoopDepth"); d != "0" {
-		cost += ", in " + d + " loop"
-		if d != "1" {
-			cost += "s"
-		}
+	if r.Arg("LoopDepth") != "0" {
+		cost += ", in " + counted(r, "LoopDepth", "loop")
 	}
 	how := ""
 	if by := r.Arg("WrittenBy"); by != "" {
@@ -208,9 +206,8 @@ func reasonRow(r *remark.Remark) []string { return []string{r.Text} }
 
 func hintRow(r *remark.Remark) []string { return []string{r.Arg("Hint")} }
 
-func byteCount(n string) string {
-	if n == "1" {
-		return "1 byte"
-	}
-	return n + " bytes"
+// counted is an argument that is a number, with its word.
+func counted(r *remark.Remark, key, word string) string {
+	n, _ := strconv.Atoi(r.Arg(key))
+	return ir.Count(n, word)
 }

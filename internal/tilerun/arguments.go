@@ -95,16 +95,16 @@ func readArgument(text string) (a argument, err error) {
 func argumentFor(p executor.Param, text string) (a argument, err error) {
 	want := strings.ToLower(p.Type)
 	if !p.Pointer && !scalarArg.MatchString(text) {
-		return a, fmt.Errorf("the parameter is a %s: give a scalar, %s:VALUE", p.Type, want)
+		return a, fmt.Errorf("the parameter is of type %s: give a scalar, %s:VALUE", p.Type, want)
 	}
 	if a, err = readArgument(text); err != nil {
 		return a, err
 	}
 	switch scalar := a.typ.Name; {
 	case p.Pointer && a.array == nil && scalar != "i64" && scalar != "u64":
-		return a, fmt.Errorf("the parameter is a %s: give an array, FILE.npy or TYPE[SHAPE], or an address as u64:N", p.Type)
+		return a, fmt.Errorf("the parameter is of type %s: give an array, FILE.npy or TYPE[SHAPE], or an address as u64:N", p.Type)
 	case p.Pointer && a.array != nil && !a.typ.Stores(strings.ToLower(p.Elem)):
-		return a, fmt.Errorf("the parameter is a %s, the elements of the array are %s", p.Type, a.typ.Name)
+		return a, fmt.Errorf("the parameter is of type %s, the elements of the array are %s", p.Type, a.typ.Name)
 	case !p.Pointer && strings.Replace(scalar, "u", "i", 1) != want && !(scalar == "bool" && want == "i1"):
 		return a, fmt.Errorf("the parameter has type %s, not %s", p.Type, scalar)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
+	"tileiras/ir"
 	"tileiras/passes/slice"
 )
 
@@ -21,7 +22,7 @@ func evaluateCut(whole *pricing, plan *tileaa.PlanAttr, how string) (c candidate
 // evaluate is the candidate of a plan, priced on a copy of the entry that is cut as it says.
 func evaluate(costs *pricing, plan *tileaa.PlanAttr, how string) candidate {
 	s, d := costs.s, costs.products.Demands
-	c := candidate{name: fmt.Sprintf("%d warps, %s%s", plan.Warps, how, costs.overlapNote(plan.Warps)), cost: costs.wholeCost(plan.Warps), pricing: costs}
+	c := candidate{name: fmt.Sprintf("%s, %s%s", ir.Count(plan.Warps, "warp"), how, costs.overlapNote(plan.Warps)), cost: costs.wholeCost(plan.Warps), pricing: costs}
 	if c.why = misfit(s, costs.entry, d, plan.Warps, nil, cost.ProductShape{SharedSlot: costs.sharesSlot(plan.Warps)}); c.why == "" {
 		c.why = operandsMisfit(s, costs.entry, costs.products, plan.Warps)
 	}

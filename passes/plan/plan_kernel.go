@@ -145,7 +145,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 	alone := !recurs // no block has another one beside it
 	passing := work.Loaded+work.Stored > 0 && !work.CarriesTiles
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.SpreadCost(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, cost.ProductShape{})}
+		c := candidate{name: ir.Count(w, "warp"), cost: price{quarters: cost.SpreadCost(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, cost.ProductShape{})}
 		if c.why == "" {
 			least := cost.NonAccumulatorRegisters
 			t, exchanges := work.Tile(w)
@@ -209,7 +209,7 @@ func smallPieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, war
 
 // inPieces makes big tiles in pieces of so many registers of a thread, which has at most limit. A loop holds what it adds up beside a piece.
 func inPieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, warps, regs, limit int) candidate {
-	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", warps, regs), cost: price{quarters: cost.SpreadCost(0, cost.MaxWarps).Quarters()}}
+	c := candidate{name: fmt.Sprintf("%s, pieces of %s", ir.Count(warps, "warp"), ir.Count(regs, "register")), cost: price{quarters: cost.SpreadCost(0, cost.MaxWarps).Quarters()}}
 	c.plan = &tileaa.PlanAttr{Warps: warps, Stages: 1, MaxReg: limit, Sliced: true, PieceRegs: regs}
 	if t, exchanges := work.Tile(warps); exchanges {
 		t.Pieces, t.Registers = d.TileBits/32/(layout.WarpSize*warps*regs), 2*regs+cost.OverheadRegisters
@@ -245,7 +245,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		bytes := s.Target.SharedOptIn * 3 / 4 >> k
 		if k == 0 {
 			for _, w := range warps {
-				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, d, w, feeds, cost.ProductShape{})}
+				c := candidate{name: ir.Count(w, "warp") + ", steps", why: misfit(s, entry, d, w, feeds, cost.ProductShape{})}
 				if c.why == "" {
 					c.plan = boundedPlan(s, entry, d, w)
 					c.plan.OperandBytes = bytes
@@ -269,7 +269,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 func wholePlan(costs *pricing, warps int) candidate {
 	s, entry, products := costs.s, costs.entry, costs.products
 	rows := oneRowTilePerWarpgroup(products, entry, warps)
-	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, cost.ProductShape{OneRowTile: rows, SharedSlot: costs.sharesSlot(warps)})}
+	c := candidate{name: ir.Count(warps, "warp"), why: misfit(s, entry, products.Demands, warps, nil, cost.ProductShape{OneRowTile: rows, SharedSlot: costs.sharesSlot(warps)})}
 	if c.why == "" && costs.biggestTileBits()/32/(layout.WarpSize*warps) > cost.AccumulatorTarget {
 		c.why = "a tile takes too many registers"
 	}
@@ -332,7 +332,7 @@ func piecesPlan(costs *pricing, k, hinted int) candidate {
 	for d.Accumulators(w*pieces) > regs {
 		pieces *= 2
 	}
-	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: costs.piecesCost(w, pieces, bytes)}
+	return candidate{name: fmt.Sprintf("%s, pieces of %s", ir.Count(w, "warp"), ir.Count(regs, "register")), plan: plan, cost: costs.piecesCost(w, pieces, bytes)}
 }
 
 // needsElementAddresses reports whether a tile as big as a product's result is loaded, stored or updated through pointers, one address for
@@ -415,7 +415,7 @@ func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except sli
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
 			if why == "" && kernel.TileRegisters(r) > limit*layout.WarpSize*warps && !(except != nil && except.Of(r)) {
-				why = fmt.Sprintf("%s takes %d registers of a thread", ir.ShortType(r.Type()), kernel.TileRegisters(r)/(layout.WarpSize*warps))
+				why = fmt.Sprintf("%s takes %s of a thread", ir.ShortType(r.Type()), ir.Count(kernel.TileRegisters(r)/(layout.WarpSize*warps), "register"))
 			}
 		}
 		if why == "" && op.Code() == tileaa.OpScan && kernel.ScanRegisters(op, tileaa.ShapeOf(op.Operand(0)), warps) > 2*limit {

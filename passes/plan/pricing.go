@@ -218,7 +218,7 @@ func (p *pricing) overlapNote(warps int) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(", %d slots, %d blocks", l.slots, l.Blocks(p.s.Target, l.slots))
+	return ", " + ir.Count(l.slots, "slot") + ", " + ir.Count(l.Blocks(p.s.Target, l.slots), "block")
 }
 
 // busiest is the most expensive loop, the first of equals; ok is false without a loop of products.

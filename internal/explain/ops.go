@@ -13,6 +13,7 @@ import (
 	"tileiras/dialects/tileaa/def"
 	"tileiras/internal/remark"
 	"tileiras/ir"
+	"tileiras/ir/float"
 )
 
 // widest is the most bytes that one access of a thread moves.
@@ -400,13 +401,16 @@ func (w *writer) narrowFloat(op tileaa.Ftof) {
 		if !ok || tileaa.ElemBits(t.Elem) > 8 {
 			continue
 		}
-		feature := "fp4.cvt"
-		if n := f.Format.Name(); n == "f8E4M3FN" || n == "f8E5M2" {
+		feature, why := "fp4.cvt", w.Target.Name+" has no instruction for it"
+		switch f.Format {
+		case float.F8E4M3FN, float.F8E5M2:
 			feature = "fp8.cvt"
+		case float.F8E5M3FNU:
+			feature, why = "", "the compiler knows no instruction for it yet"
 		}
-		if !w.Target.Has(feature) {
+		if feature == "" || !w.Target.Has(feature) {
 			w.add(op.Op, remark.Emulation, remark.Missed, "RemarkEmulatedType", fmt.Sprintf("%s is converted by integer arithmetic", ir.ShortType(t.Elem)),
-				arg("Type", ir.ShortType(t.Elem)), arg("Reason", fmt.Sprintf("%s has no instruction for it", w.Target.Name)))
+				arg("Type", ir.ShortType(t.Elem)), arg("Reason", why))
 		}
 	}
 }

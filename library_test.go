@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tileiras"
+	"tileiras/runtime/executor"
 )
 
 func kernel(t testing.TB, name string) []byte {
@@ -440,5 +441,28 @@ func TestAKernelSaysWhereItStands(t *testing.T) {
 	}
 	if s := (tileiras.Place{File: "k.py", Line: 3}).String(); s != "k.py:3" {
 		t.Errorf("a place without a column is %s", s)
+	}
+}
+
+// TestTheExecutorRunsWhatTheLibraryCompiled: a program of another module needs no more than docs/nogpu.md says.
+func TestTheExecutorRunsWhatTheLibraryCompiled(t *testing.T) {
+	const source = "entry @k(%p: tile<ptr<i32>>, %x: tile<i32>) {\n  %t = store_ptr_tko weak %p, %x : tile<ptr<i32>>, tile<i32> -> token\n  return\n}"
+	res, err := tileiras.Compile(t.Context(), []byte(source), tileiras.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := res.Kernels[0]
+	prog, err := executor.LoadPTX(string(res.Output), k.Block, k.Cluster, k.SharedDynamic, executor.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := make([]byte, 4)
+	_, err = prog.Launch(t.Context(), &executor.Launch{Kernel: k.Name, Grid: [3]int{1, 1, 1},
+		Params: [][]byte{{0, 0x10, 0, 0, 0, 0, 0, 0}, {7, 0, 0, 0}}, Memory: []executor.Region{{Name: "p", Address: 0x1000, Data: memory}}})
+	if err != nil || memory[0] != 7 {
+		t.Errorf("%v, %v", memory, err)
+	}
+	if _, err = executor.Load(t.Context(), []byte(source), executor.Options{MemoryLimit: 1}); !errors.Is(err, tileiras.ErrMemory) {
+		t.Errorf("%v, want %v", err, tileiras.ErrMemory)
 	}
 }

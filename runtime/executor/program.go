@@ -181,7 +181,7 @@ func (p *Program) parsePTX(text string) (err error) {
 	return nil
 }
 
-// LoadCompiled prepares the PTX of a compile for the emulator. Of parameters it says the sizes.
+// LoadCompiled prepares the PTX of a compile for the emulator, for commands of this module; others have LoadPTX. Of parameters it says the sizes.
 func LoadCompiled(res *driver.Result, o Options) (*Program, error) {
 	o.Engine = Emulator
 	if err := o.check(); err != nil {

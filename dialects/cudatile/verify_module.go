@@ -123,8 +123,11 @@ func verifyGetGlobal(c *ir.Context, op *ir.Op) bool {
 	if !ok {
 		return c.Error(op, "'%s' does not reference a valid global", name)
 	}
-	t, _ := g.Value().Type.(*TileType)
-	if t == nil || pointee(op.Result(0)) != t.Elem {
+	if g.Value() == nil {
+		return true // the global has its own error
+	}
+	t, ok := g.Value().Type.(*TileType)
+	if ok && pointee(op.Result(0)) != t.Elem {
 		return c.Error(op, "pointee type of result type %s does not match type %s of the global @%s",
 			quoted(elem(op.Result(0))), quoted(t.Elem), name)
 	}

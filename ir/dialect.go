@@ -19,8 +19,12 @@ type Dialect struct {
 	// Top is the short name of the op that holds the dialect's module items. Items at the top level of a text without it
 	// are put into one, called TopName.
 	Top, TopName string
-	// VerifyOp checks what the dialect asks of every op, its discardable attributes for one.
+	// VerifyOp checks what the dialect asks of every op by itself, as Hooks.Verify does of one kind: of the ops around it rows and
+	// hooks are checked, of those inside it and of those that give it values nothing is.
 	VerifyOp func(*Context, *Op) bool
+	// VerifyUses checks an op with those that it has values from and gives values to: all are right by themselves, and values are
+	// visible where they are used.
+	VerifyUses func(*Context, *Op) bool
 	// Fold returns constants or values that replace the results of an op, or nil.
 	Fold func(*Op) []FoldResult
 	// NameResult gives result i of an op, and NameArg argument i of its block b, the hint of its printed name; "" numbers it.

@@ -48,7 +48,7 @@ type OpDef struct {
 // Hooks are the functions of one operation. All are optional.
 type Hooks struct {
 	// Verify checks what the row cannot say; it reports through the op's diagnostics (op.Error) and returns false when
-	// it reported.
+	// it reported. The same holds for it as for Dialect.VerifyOp.
 	Verify func(*Context, *Op) bool
 	// InferTypes computes the result types from operands and attributes.
 	InferTypes func(*Context, *Op) ([]Type, error)

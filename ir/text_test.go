@@ -203,6 +203,11 @@ func TestVerifyFindsUsesThatAreNotVisible(t *testing.T) {
 	c, op := mustParse(t, inFunc("%0 = add %arg0, %arg1 : i32\n%1 = add %0, %0 : i32"))
 	body := op.Body().First().Body()
 	first, second := body.First(), body.First().Next()
+	toy.VerifyUses = func(*ir.Context, *ir.Op) bool {
+		t.Error("uses are checked before it is known that they are visible")
+		return true
+	}
+	defer func() { toy.VerifyUses = nil }()
 	second.MoveBefore(first)
 	if ir.Verify(c, op) {
 		t.Error("a use before its definition was accepted")

@@ -8,13 +8,14 @@ import (
 // maxVerifyDepth is how deep regions may nest in a module that is verified.
 const maxVerifyDepth = 1000
 
-// Verify checks op and everything inside it against the rows: how many operands, results, regions and blocks there are,
-// the types that constraints and rules allow, attributes, terminators, symbols, which values are visible where, and last
-// what the hooks of ops and dialects check. It reports the first op that is wrong, and returns whether none is.
+// Verify checks op and everything inside it, each op before those inside it, in three rounds: every op by itself, which is
+// its row (how many operands, results, regions and blocks there are, the types that constraints and rules allow,
+// attributes, terminators, symbols) and what the hooks of ops and dialects check; then which values are visible where; and
+// last what dialects check between ops (VerifyUses). It reports the first op that is wrong, and returns whether none is.
 func Verify(c *Context, op *Op) bool {
 	v := &verifier{c: c, order: make(map[*Op]int, NumOps(op))}
 	defer func() { c.symbols = nil }()
-	return v.op(op, 0) && v.visible(op)
+	return v.op(op, 0) && v.visible(op) && v.uses(op)
 }
 
 // SymbolIn is the op of this name in a symbol table that is being verified, for hooks of the ops in it; nil if there is none.
@@ -343,6 +344,17 @@ func (v *verifier) visible(top *Op) bool {
 	v.c.Walk(top, PreOrder, func(op *Op) {
 		for i := 0; good && i < len(op.operands); i++ {
 			good = op == top || v.use(op, i)
+		}
+	})
+	return good
+}
+
+// uses runs the checks of dialects between ops.
+func (v *verifier) uses(top *Op) bool {
+	good := true
+	v.c.Walk(top, PreOrder, func(op *Op) {
+		if d := op.Def.Owner; good && d != nil && d.VerifyUses != nil {
+			good = d.VerifyUses(v.c, op)
 		}
 	})
 	return good

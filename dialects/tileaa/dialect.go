@@ -23,6 +23,7 @@ func init() {
 		Ops:         opRows[:],
 		Constraints: sync.OnceValue(constraints),
 		VerifyOp:    verifyOp,
+		VerifyUses:  verifyUses,
 		Fold:        fold,
 		NameResult:  nameResult,
 		Top:         "module",

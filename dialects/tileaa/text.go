@@ -117,6 +117,9 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 				}
 			})
 		}
+		if len(strides) != len(shape) {
+			p.Errorf(p.Pos(), "expected a memref with a stride for each extent")
+		}
 		t = parsed(p, elem, func() ir.Type { return Memref(c, elem, shape, strides) })
 	case "buffer":
 		p.Expect("<")

@@ -23,7 +23,7 @@ type TileType struct {
 // PtrType is the address of an element.
 type PtrType struct{ Elem ir.Type }
 
-// MemrefType is a strided array in memory; Dynamic extents and strides are operands of make_memref.
+// MemrefType is a strided array in memory, with a stride for each extent; Dynamic ones are operands of make_memref.
 type MemrefType struct {
 	Shape, Strides []int64
 	Elem           ir.Type

@@ -14,17 +14,35 @@ type verifier func(op *ir.Op) string
 // rowSaysAll is the verifier of an op whose row, with its sets of types and its rules, says all that must hold.
 func rowSaysAll(*ir.Op) string { return "" }
 
-// verifyOp reports the sentence of an op's verifier. Every row has one, or rules that relate all its operands and results.
+// verifyOp reports what is wrong with an op by itself.
 func verifyOp(c *ir.Context, op *ir.Op) bool {
-	if check := verifiers.Of(op.Code()); check != nil {
-		if wrong := check(op); wrong != "" {
-			return c.Error(op, "%s", wrong)
-		}
+	return says(c, op, verifiers.Of(op.Code())) && says(c, op, distributedTiles)
+}
+
+// verifyUses reports what is wrong between an op and others, whose layouts it has to fit for one.
+func verifyUses(c *ir.Context, op *ir.Op) bool {
+	return says(c, op, useVerifiers.Of(op.Code())) && says(c, op, decided)
+}
+
+// says reports the sentence of a verifier, which may be nil.
+func says(c *ir.Context, op *ir.Op, check verifier) bool {
+	if check == nil {
+		return true
 	}
-	if wrong := decided(op); wrong != "" {
+	if wrong := check(op); wrong != "" {
 		return c.Error(op, "%s", wrong)
 	}
 	return true
+}
+
+// useVerifiers check an op with those that it has values from and gives values to, when all of them are right by themselves.
+var useVerifiers = ir.Table[verifier]{
+	OpDot & ir.Place:       of(verifyDotUses),
+	OpFor & ir.Place:       of(verifyLands),
+	OpRoles & ir.Place:     of(verifyRoles),
+	OpSumsStore & ir.Place: of(func(s SumsStore) string { return onlySums(s.Result()) }),
+	OpSumsScale & ir.Place: of(func(s SumsScale) string { return onlySums(s.Result()) }),
+	OpAsyncCopy & ir.Place: of(verifyMapped),
 }
 
 // of makes the verifier of one kind of op.
@@ -254,8 +272,6 @@ var verifiers = ir.Table[verifier]{
 	OpMakeMemref & ir.Place: of(func(m MakeMemref) string {
 		t, elem := m.Result().Type().(*MemrefType), AsTile(m.Base()).Elem.(*PtrType).Elem
 		switch {
-		case len(t.Strides) != len(t.Shape):
-			return "makes a memref with a stride for each extent"
 		case elem != t.Elem:
 			return "needs a pointer to the elements of the memref"
 		case count(t.Shape) != len(m.Shape()) || count(t.Strides) != len(m.Strides()):
@@ -310,7 +326,7 @@ var verifiers = ir.Table[verifier]{
 	OpPrint & ir.Place:    of(verifyPrint),
 	OpAssert & ir.Place:   rowSaysAll,
 
-	OpRoles & ir.Place: of(verifyRoles),
+	OpRoles & ir.Place: rowSaysAll,
 	OpRole & ir.Place: all(nestedIn(OpRoles), of(func(r Role) string {
 		if n := r.Warps(); n < 1 || n > mostWarps || n&(n-1) != 0 {
 			return fmt.Sprintf("has %d warps, which is no power of two up to %d", n, mostWarps)
@@ -320,7 +336,7 @@ var verifiers = ir.Table[verifier]{
 
 	OpAllocShared & ir.Place: rowSaysAll, OpAllocRing & ir.Place: rowSaysAll,
 	OpAllocTensor & ir.Place: rowSaysAll, OpTensorAcquire & ir.Place: rowSaysAll, OpTensorAddress & ir.Place: rowSaysAll, OpTensorRelease & ir.Place: rowSaysAll,
-	OpSumsStore & ir.Place: of(func(s SumsStore) string { return onlySums(s.Result()) }), OpSumsScale & ir.Place: of(func(s SumsScale) string { return onlySums(s.Result()) }),
+	OpSumsStore & ir.Place: rowSaysAll, OpSumsScale & ir.Place: rowSaysAll,
 	OpFactorStore & ir.Place: rowSaysAll,
 	OpAllocPipeline & ir.Place: of(func(a AllocPipeline) string {
 		if a.Producers() < 1 || a.Consumers() < 1 {
@@ -368,7 +384,7 @@ var verifiers = ir.Table[verifier]{
 		if b.Elem != t.Elem || !slices.Equal(b.Shape, t.Shape) {
 			return "needs a buffer of the shape and elements of the block"
 		}
-		return verifyMapped(c)
+		return ""
 	}),
 	OpAllocMaps & ir.Place: all(nestedIn(OpEntry), of(verifyAllocMaps)), OpMapsAcquire & ir.Place: rowSaysAll, OpMapsAddress & ir.Place: rowSaysAll, OpMapsRelease & ir.Place: rowSaysAll,
 	OpTensorMap & ir.Place:   of(verifyTensorMap),

@@ -12,8 +12,8 @@ import (
 
 // This file verifies the decisions of passes, which are attributes and types: a module may come from text, which may say anything.
 
-// decided checks all decisions that an op carries.
-func decided(op *ir.Op) string {
+// distributedTiles checks the tiles that an op makes and those that its blocks begin with.
+func distributedTiles(op *ir.Op) string {
 	for _, r := range op.Results() {
 		if wrong := distributed(op, AsTile(r)); wrong != "" {
 			return wrong
@@ -26,6 +26,11 @@ func decided(op *ir.Op) string {
 			}
 		}
 	}
+	return ""
+}
+
+// decided checks the decisions that an op carries.
+func decided(op *ir.Op) string {
 	if wrong := correspond(op); wrong != "" {
 		return wrong
 	}

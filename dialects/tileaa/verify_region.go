@@ -25,6 +25,17 @@ func verifyDot(op Dot) string {
 	if p := op.Depths(); len(p) > 0 && (len(p) != 2 || p[0] < 0 || p[0] >= p[1] || p[1] > l[n-1]) {
 		return "needs depths [from, to] within K"
 	}
+	if (op.LhsScale() == nil) != (op.RhsScale() == nil) {
+		return "needs scales of both factors or of none"
+	}
+	if op.LhsScale() != nil && !scalesFit(l, r, FactorShape(op.LhsScale()), FactorShape(op.RhsScale())) {
+		return "needs scales of shapes MxS and SxN, S a part of K"
+	}
+	return ""
+}
+
+// verifyDotUses checks a product with those that give its factors and take its result.
+func verifyDotUses(op Dot) string {
 	if op.InFlight() {
 		if wrong := verifyInFlight(op); wrong != "" {
 			return wrong
@@ -32,12 +43,6 @@ func verifyDot(op Dot) string {
 	}
 	if keepsRegisters(op) {
 		return "has a factor in the registers of a group of warps that is the same in all iterations: it belongs in shared memory"
-	}
-	if (op.LhsScale() == nil) != (op.RhsScale() == nil) {
-		return "needs scales of both factors or of none"
-	}
-	if op.LhsScale() != nil && !scalesFit(l, r, FactorShape(op.LhsScale()), FactorShape(op.RhsScale())) {
-		return "needs scales of shapes MxS and SxN, S a part of K"
 	}
 	return ""
 }
@@ -173,7 +178,7 @@ func LandedMemory(loop For) (memory []*ir.Value) {
 	return memory
 }
 
-// carriedBy finds the loop that carries a value, which is an argument of its body or one of its results, and the index of the carried value.
+// carriedBy finds the loop that carries a value, which is an argument of its body or, of a counted loop, one of its results, and the index of the carried value.
 func carriedBy(v *ir.Value) (flow ir.Flow, index int, ok bool) {
 	if v.IsArg() {
 		if flow, ok = ir.LoopOf(v.Block().ParentOp()); !ok {
@@ -183,7 +188,7 @@ func carriedBy(v *ir.Value) (flow ir.Flow, index int, ok bool) {
 		return flow, index, ok
 	}
 	flow, ok = ir.LoopOf(v.DefiningOp())
-	return flow, v.Index(), ok
+	return flow, v.Index(), ok && flow.Kind == ir.CountedFlow
 }
 
 // scalesFit checks the shapes of factors l and r against those of their scales.
@@ -298,12 +303,20 @@ func verifyFor(op For) string {
 		if i < 0 || i >= int64(len(inits)) {
 			return fmt.Sprintf("lands value %d of the %d that it carries", i, len(inits))
 		}
+	}
+	return ""
+}
+
+// verifyLands checks that a loop lands products in flight, and that nobody looks in registers for those that it carries.
+func verifyLands(op For) string {
+	body := op.Body()
+	for _, i := range op.Lands() {
 		if d, ok := ir.DefinedBy[Dot](body.Terminator().Operand(int(i))); !ok || !d.InFlight() {
 			return fmt.Sprintf("lands value %d that it carries, which is no product in flight", i)
 		}
 	}
 	for i, v := range body.Terminator().Operands() {
-		if d, ok := ir.DefinedBy[Dot](v); !ok || !d.inUnit() || i >= len(inits) {
+		if d, ok := ir.DefinedBy[Dot](v); !ok || !d.inUnit() {
 			continue
 		}
 		if wrong := onlySums(body.Arg(i + 1)); wrong != "" {

@@ -94,8 +94,8 @@ func newPieceTool(line *Line) *pieceTool {
 }
 
 // run gives every piece of an input to process and returns the outputs, joined by the marker. Diagnostics go to stderr, or
-// are compared. An error that process returns and that no diagnostic tells is printed as well. ok is false when a piece
-// failed or its diagnostics are not the expected ones.
+// are compared. An error that process returns and that no diagnostic tells is printed as well. A fault of ours ends it; else the error
+// says whether a piece failed or its diagnostics are not the expected ones.
 func (t *pieceTool) run(file string, src []byte, stderr io.Writer, process func(*ir.Context, piece) (string, error)) (out string, err error) {
 	pieces := []piece{{file, src, 1}}
 	if t.split {
@@ -109,8 +109,11 @@ func (t *pieceTool) run(file string, src []byte, stderr io.Writer, process func(
 		c.AllowUnregistered, c.Release = t.unregistered, t.release
 		text, err := process(c, p)
 		outputs = append(outputs, text)
+		var f *Failure
+		if errors.As(err, &f) && f.Code == ExitBug {
+			return "", err
+		}
 		if err != nil && c.Diags.Errors() == 0 {
-			var f *Failure
 			if !errors.As(err, &f) || f.Code != ExitInput || IsBytecode(p.src) {
 				return "", err
 			}

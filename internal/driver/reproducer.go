@@ -80,6 +80,9 @@ func (r *run) command(input string) string {
 		words = append(words, "--passes="+strings.Join(r.named, ","))
 		o.Emit = ""
 	}
+	if r.shown != nil {
+		c, words = TileOptCommand(), r.shown
+	}
 	if r.fromLLVM {
 		words = append(words, "--from=llvm")
 	}

@@ -39,6 +39,7 @@ type run struct {
 
 	release  ir.Version  // whose names of operations modules have; zero is the newest
 	named    []string    // the passes, if somebody named them; nil is the way down
+	shown    []string    // the flags of tile-opt without --passes; nil for all else
 	fromLLVM bool        // the input is LLVM IR
 	given    tileaa.Form // the last one that the input shows; of cuda_tile AnyForm
 

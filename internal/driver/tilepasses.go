@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tileiras/dialects/builtin"
@@ -238,20 +239,44 @@ func showText(line *Line, file string, src []byte, opts *Options) (string, error
 	o := ir.PrintOptions{DebugInfo: line.Bool("print-debug-info"), Generic: line.Bool("mlir-print-op-generic")}
 	t := newPieceTool(line)
 	o.Release = t.release
-	r := &run{opts: opts, release: t.release}
+	r := &run{opts: opts, release: t.release, shown: textWords(line)}
 	defer r.reportTiming()
-	return t.run(file, src, opts.Log, func(c *ir.Context, p piece) (string, error) {
-		r.input = &Input{Ctx: c}
-		m, err := t.parse(c, p)
-		if err != nil {
-			return "", err
+	return t.run(file, src, opts.Log, func(c *ir.Context, p piece) (text string, err error) {
+		r.input = &Input{Ctx: c, name: file, source: src}
+		var m *ir.Op
+		if err := r.guarded("read", func() (err error) { m, err = t.parse(c, p); return err }); err != nil {
+			return "", r.fault(err)
 		}
 		if err := r.steps(m, steps, true); err != nil && err != errStopped {
-			return "", err
+			return "", r.fault(err)
 		}
-		if len(steps) > 0 && !ir.Verify(c, m) {
-			return "", errInvalid
-		}
-		return ir.Text(m, o), nil
+		err = r.guarded("write", func() error {
+			if len(steps) > 0 && !ir.Verify(c, m) {
+				return errInvalid
+			}
+			text = ir.Text(m, o)
+			return nil
+		})
+		return text, r.fault(err)
 	})
+}
+
+// textWords are the flags of showText that were given.
+func textWords(line *Line) []string {
+	words := []string{}
+	for _, name := range line.Names() {
+		if slices.ContainsFunc(tileTextFlags(), func(f Flag) bool { return f.Name == name }) {
+			words = append(words, "--"+name+"="+line.String(name))
+		}
+	}
+	return words
+}
+
+// fault is failure of what panicked; other errors of a piece are in its diagnostics.
+func (r *run) fault(err error) error {
+	var b *pass.Bug
+	if errors.As(err, &b) {
+		return r.failure(err)
+	}
+	return err
 }

@@ -69,6 +69,8 @@ func TestACrashLeavesAReproducer(t *testing.T) {
 		{"write", "tileiras k.tileir -o out.tileirbc", "tileiras tileiras-bug-write-XXXXXXXX.tileir --emit=bytecode -o /dev/null"},
 		{"plan-kernel", "tile-opt k.tileirbc --passes=convert-to-tileaa,canonicalize --passes plan-kernel -gpu-name sm_120 -o out.tileir",
 			"tile-opt tileiras-bug-plan-kernel-XXXXXXXX.tileirbc --passes=convert-to-tileaa,canonicalize,plan-kernel --gpu-name=sm_120 -o /dev/null"},
+		{"read", "tile-opt k.tileir --split-input-file -o out.tileir", "tile-opt tileiras-bug-read-XXXXXXXX.tileir --split-input-file=true -o /dev/null"},
+		{"canonicalize", "tile-opt k.tileir --cse --canonicalize -o out.tileir", "tile-opt tileiras-bug-canonicalize-XXXXXXXX.tileir --cse=true --canonicalize=true -o /dev/null"},
 		{"emit-ptx", "tile-opt k.ll --from=llvm --passes=emit-ptx -o out.ptx", "tile-opt tileiras-bug-emit-ptx-XXXXXXXX.ll --passes=emit-ptx --from=llvm -o /dev/null"},
 	} {
 		message := "BUG: pass " + c.stage + ": planted"

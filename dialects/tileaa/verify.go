@@ -21,6 +21,9 @@ func verifyOp(c *ir.Context, op *ir.Op) bool {
 
 // verifyUses reports what is wrong between an op and others, whose layouts it has to fit for one.
 func verifyUses(c *ir.Context, op *ir.Op) bool {
+	if g, ok := ir.As[GetGlobal](op); ok {
+		return verifyGetGlobal(c, g)
+	}
 	return says(c, op, useVerifiers.Of(op.Code())) && says(c, op, decided)
 }
 
@@ -167,7 +170,7 @@ func axisInRange(op *ir.Op) string {
 }
 
 var verifiers = ir.Table[verifier]{
-	OpModule & ir.Place: rowSaysAll, OpEntry & ir.Place: of(verifyPlan), OpGlobal & ir.Place: rowSaysAll, OpGetGlobal & ir.Place: rowSaysAll,
+	OpModule & ir.Place: rowSaysAll, OpEntry & ir.Place: of(verifyPlan), OpGlobal & ir.Place: of(verifyGlobal), OpGetGlobal & ir.Place: rowSaysAll,
 
 	OpSelect & ir.Place: of(func(s Select) string {
 		if !sameShape(AsTile(s.Cond()), AsTile(s.Result())) {
@@ -206,18 +209,11 @@ var verifiers = ir.Table[verifier]{
 	}),
 
 	OpConstant & ir.Place: of(func(c Constant) string {
-		d, t := c.Value(), AsTile(c.Result())
-		if d.Type == nil || !sameTileBut(d.Type, t) {
+		t := AsTile(c.Result())
+		if !sameTileBut(c.Value().Type, t) {
 			return "needs a value of the type of the result"
 		}
-		n := int64(1)
-		if !d.Splat {
-			n = t.NumElements()
-		}
-		if int64(len(d.Data)) != n*int64(ConstBytes(t.Elem)) {
-			return "needs as many bytes as its elements have"
-		}
-		return ""
+		return denseFits(c.Value(), t)
 	}),
 	OpIota & ir.Place: of(func(i Iota) string {
 		if len(AsTile(i.Result()).Shape) != 1 {
@@ -412,6 +408,49 @@ var verifiers = ir.Table[verifier]{
 		}
 		return ""
 	}),
+}
+
+// verifyGlobal checks the content of a global, which no op distributes over threads.
+func verifyGlobal(g Global) string {
+	t, ok := g.Value().Type.(*TileType)
+	if !ok || len(t.Shape) != 1 || t.Layout != nil {
+		return "needs a value of rank 1 without a layout"
+	}
+	if a, _ := g.Alignment(); a < 0 || a&(a-1) != 0 {
+		return "needs a power of two as alignment"
+	}
+	if wrong := possible(t); wrong != "" {
+		return wrong
+	}
+	return denseFits(g.Value(), t)
+}
+
+// verifyGetGlobal checks that there is the global, and of elements as the pointer says.
+func verifyGetGlobal(c *ir.Context, op GetGlobal) bool {
+	module := op.Op
+	for module != nil && module.Code() != OpModule {
+		module = module.ParentOp()
+	}
+	g, ok := ir.As[Global](c.SymbolIn(module, op.Name()))
+	if !ok {
+		return c.Error(op.Op, "is about @%s, which is no global", op.Name())
+	}
+	if have, want := g.Value().Type.(*TileType).Elem, AsTile(op.Result()).Elem.(*PtrType).Elem; have != want {
+		return c.Error(op.Op, "points to %s, and @%s has elements of %s", ir.ShortType(want), op.Name(), ir.ShortType(have))
+	}
+	return true
+}
+
+// denseFits checks the bytes of a constant.
+func denseFits(d *ir.DenseAttr, t *TileType) string {
+	n := int64(1)
+	if !d.Splat {
+		n = t.NumElements()
+	}
+	if size := int64(ConstBytes(t.Elem)); size == 0 || int64(len(d.Data)) != n*size {
+		return "needs as many bytes as its elements have"
+	}
+	return ""
 }
 
 func divisible(whole, part int64) bool { return part > 0 && whole%part == 0 }

@@ -76,18 +76,23 @@ func distributed(op *ir.Op, t *TileType) string {
 	if t == nil || op == nil {
 		return ""
 	}
-	for n, rest := mostElements, t.Shape; len(rest) > 0; n, rest = n/max(1, rest[0]), rest[1:] {
-		if d := rest[0]; d < 1 || d > n || d&(d-1) != 0 {
-			return fmt.Sprintf("has a tile whose dimensions are no powers of two that make at most %d elements", mostElements)
-		}
-	}
-	if t.Layout == nil {
-		return ""
+	if wrong := possible(t); wrong != "" || t.Layout == nil {
+		return wrong
 	}
 	if wrong := spreads(*t.Layout, t.Shape); wrong != "" {
 		return "has " + wrong
 	}
 	return heldBy(op, *t.Layout)
+}
+
+// possible checks the shape of a tile.
+func possible(t *TileType) string {
+	for n, rest := mostElements, t.Shape; len(rest) > 0; n, rest = n/max(1, rest[0]), rest[1:] {
+		if d := rest[0]; d < 1 || d > n || d&(d-1) != 0 {
+			return fmt.Sprintf("has a tile whose dimensions are no powers of two that make at most %d elements", mostElements)
+		}
+	}
+	return ""
 }
 
 // mostElements is the most elements of a tile of Tile IR, mostRegs the most registers of a layout: several times those of the hardware.

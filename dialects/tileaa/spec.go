@@ -68,6 +68,12 @@ var Rules = []Rule{
 		return "has factors or scales of other elements than " + d.Atom().Atom.Name
 	})},
 	{Selected, AnyForm, "Every access of a tile knows its width, tiled ones their masks.", accesses},
+	{Selected, AnyForm, "What goes through a pipeline is acquired, committed, waited for and released.", each(func(a AllocPipeline) string {
+		return usedBy(a.Result(), OpProducerAcquire, OpProducerCommit, OpConsumerWait, OpConsumerRelease)
+	})},
+	{Selected, AnyForm, "Memory for tensor maps is acquired, then found by all that copy by them, and released.", each(func(a AllocMaps) string {
+		return foundFirst(a.Result(), OpMapsAddress, OpMapsRelease, OpMapsAcquire, OpTensorMap)
+	})},
 	{LaidOut, AnyForm, "Every tile of rank 1 or more has a layout.", tileTypes(func(t *TileType) string {
 		if len(t.Shape) > 0 && t.Layout == nil {
 			return "has a tile of rank 1 or more without a layout"
@@ -93,6 +99,9 @@ var Rules = []Rule{
 		return ""
 	})},
 	{Columned, AnyForm, "Products of the tensor unit, and what gives them sums or takes them, have columns of tensor memory.", columned},
+	{Columned, AnyForm, "Tensor memory is acquired, then found by all that use it, and released.", each(func(a AllocTensor) string {
+		return foundFirst(a.Result(), OpTensorAddress, OpTensorRelease, OpTensorAcquire)
+	})},
 	{Columned, AnyForm, "Warps of a plan that only issue copies have a role.", each(func(e Entry) string {
 		if p := e.Plan(); p != nil && p.Producers > 0 && len(ir.OpsOf[Roles](e.Op.Body())) == 0 {
 			return fmt.Sprintf("has a plan of %d warps that only issue copies, and no roles", p.Producers)
@@ -210,6 +219,38 @@ func accesses(op *ir.Op) string {
 	}
 	_, ok = a.Vec()
 	return has(ok, "vec")
+}
+
+// usedBy checks that memory that something uses has users of all these kinds.
+func usedBy(memory *ir.Value, codes ...ir.Code) string {
+	if memory.FirstUse() == nil {
+		return ""
+	}
+	for _, c := range codes {
+		if !slices.ContainsFunc(memory.Uses(), func(u *ir.Use) bool { return u.Owner().Code() == c }) {
+			return "has no " + Dialect.Row(c).Name
+		}
+	}
+	return ""
+}
+
+// foundFirst checks that memory is released, and that all of its users but those that come before come behind the one by which threads find its address.
+func foundFirst(memory *ir.Value, address, release ir.Code, before ...ir.Code) string {
+	if wrong := usedBy(memory, before[0], address, release); wrong != "" || memory.FirstUse() == nil {
+		return wrong
+	}
+	users := memory.Uses()
+	found := users[slices.IndexFunc(users, func(u *ir.Use) bool { return u.Owner().Code() == address })].Owner()
+	behind := map[*ir.Op]bool{}
+	for op := found; op != nil; op = op.Next() {
+		behind[op] = true
+	}
+	for _, u := range users {
+		if !slices.Contains(before, u.Owner().Code()) && !behind[u.Owner().AncestorIn(found.Block())] {
+			return fmt.Sprintf("has a %s before its %s", u.Owner().Def.Name, found.Def.Name)
+		}
+	}
+	return ""
 }
 
 // columned checks that whatever is in tensor memory has its memory and its column assigned.

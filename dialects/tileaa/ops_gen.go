@@ -1842,12 +1842,12 @@ type OffsetOptions struct {
 }
 
 // NewOffset makes a offset at the builder's place.
-func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Value, opts OffsetOptions) Offset {
+func NewOffset(b *ir.Builder, ptr *ir.Value, offset *ir.Value, opts OffsetOptions) Offset {
 	s := ir.State{Def: opRows[OpOffset.Index()-1]}
 	s.Operands = []*ir.Value{ptr, offset}
 	s.Attrs = make([]ir.Attribute, 1)
 	s.Attrs[0] = ir.FlagOf(s.Def.AttrDef(0), opts.Nonnegative)
-	s.Types = []ir.Type{resultType}
+	s.Types = []ir.Type{ptr.Type()}
 	return Offset{b.Create(s)}
 }
 

@@ -67,7 +67,7 @@ func carrySum(b *ir.Builder, f ir.Flow, i int, sum *TileType, steps [][]*ir.Valu
 		tile := NewSplat(b, whole.WithElem(b.Ctx, sum.Elem), sums)
 		var v *ir.Value
 		if _, ptr := whole.Elem.(*PtrType); ptr {
-			v = NewOffset(b, whole, first, tile.Result(), OffsetOptions{}).Result()
+			v = NewOffset(b, first, tile.Result(), OffsetOptions{}).Result()
 		} else {
 			v = NewAddi(b, first, tile.Result(), AddiOptions{}).Result()
 		}

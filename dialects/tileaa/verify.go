@@ -11,10 +11,7 @@ import (
 // A verifier checks what a row cannot say. It returns a sentence about what is wrong, or "".
 type verifier func(op *ir.Op) string
 
-// rowSaysAll is the verifier of an op whose row, with its sets of types and its rules, says all that must hold.
-func rowSaysAll(*ir.Op) string { return "" }
-
-// verifyOp reports what is wrong with an op by itself.
+// verifyOp reports what is wrong with an op by itself and its row does not say.
 func verifyOp(c *ir.Context, op *ir.Op) bool {
 	return says(c, op, verifiers.Of(op.Code())) && says(c, op, distributedTiles)
 }
@@ -170,14 +167,7 @@ func axisInRange(op *ir.Op) string {
 }
 
 var verifiers = ir.Table[verifier]{
-	OpModule & ir.Place: rowSaysAll, OpEntry & ir.Place: of(verifyPlan), OpGlobal & ir.Place: of(verifyGlobal), OpGetGlobal & ir.Place: rowSaysAll,
-
-	OpSelect & ir.Place: of(func(s Select) string {
-		if !sameShape(AsTile(s.Cond()), AsTile(s.Result())) {
-			return "needs a condition of i1 in the shape of the result"
-		}
-		return ""
-	}),
+	OpEntry & ir.Place: of(verifyPlan), OpGlobal & ir.Place: of(verifyGlobal),
 
 	OpBitcast & ir.Place: of(func(c Bitcast) string {
 		if ElemBits(AsTile(c.Source()).Elem) != ElemBits(AsTile(c.Result()).Elem) {
@@ -187,12 +177,6 @@ var verifiers = ir.Table[verifier]{
 	}),
 	OpExti & ir.Place:   of(func(c Exti) string { return wider("result", c.Result(), "source", c.Source()) }),
 	OpTrunci & ir.Place: of(func(c Trunci) string { return wider("source", c.Source(), "result", c.Result()) }),
-	OpOffset & ir.Place: of(func(o Offset) string {
-		if o.Ptr().Type() != o.Result().Type() {
-			return "needs equal types of ptr and result"
-		}
-		return ""
-	}),
 	OpPack & ir.Place: of(func(p Pack) string {
 		s, r := AsTile(p.Source()), AsTile(p.Result())
 		if len(s.Shape) != 1 || len(r.Shape) != 1 || !ir.IsInt(r.Elem, 8) || s.Shape[0]*int64(ElemBits(s.Elem)) != 8*r.Shape[0] {
@@ -218,12 +202,6 @@ var verifiers = ir.Table[verifier]{
 	OpIota & ir.Place: of(func(i Iota) string {
 		if len(AsTile(i.Result()).Shape) != 1 {
 			return "needs a rank-1 tile of integers as result"
-		}
-		return ""
-	}),
-	OpSplat & ir.Place: of(func(s Splat) string {
-		if AsTile(s.Source()).Elem != AsTile(s.Result()).Elem {
-			return "needs a source with the element type of the result"
 		}
 		return ""
 	}),
@@ -302,8 +280,6 @@ var verifiers = ir.Table[verifier]{
 	OpAtomicCas & ir.Place: ptrAccess("value", func(op *ir.Op) []*ir.Value {
 		return []*ir.Value{AtomicCas{op}.Cmp(), AtomicCas{op}.Value(), AtomicCas{op}.Result()}
 	}),
-	OpCreateMemToken & ir.Place: rowSaysAll, OpJoinMemToken & ir.Place: rowSaysAll, OpFenceAlias & ir.Place: rowSaysAll, OpGdcWait & ir.Place: rowSaysAll,
-	OpGdcLaunchDependents & ir.Place: rowSaysAll,
 	OpAlloca & ir.Place: of(func(a Alloca) string {
 		if n := a.Alignment(); a.NumElem() < 1 || n < 0 || n&(n-1) != 0 {
 			return "needs at least one element, and a power of two as alignment"
@@ -320,9 +296,7 @@ var verifiers = ir.Table[verifier]{
 	OpContinue & ir.Place: nestedIn(OpFor, OpLoop, OpIf),
 	OpReturn & ir.Place:   nestedIn(OpEntry, OpIf, OpLoop),
 	OpPrint & ir.Place:    of(verifyPrint),
-	OpAssert & ir.Place:   rowSaysAll,
 
-	OpRoles & ir.Place: rowSaysAll,
 	OpRole & ir.Place: all(nestedIn(OpRoles), of(func(r Role) string {
 		if n := r.Warps(); n < 1 || n > mostWarps || n&(n-1) != 0 {
 			return fmt.Sprintf("has %d warps, which is no power of two up to %d", n, mostWarps)
@@ -330,17 +304,12 @@ var verifiers = ir.Table[verifier]{
 		return ""
 	})),
 
-	OpAllocShared & ir.Place: rowSaysAll, OpAllocRing & ir.Place: rowSaysAll,
-	OpAllocTensor & ir.Place: rowSaysAll, OpTensorAcquire & ir.Place: rowSaysAll, OpTensorAddress & ir.Place: rowSaysAll, OpTensorRelease & ir.Place: rowSaysAll,
-	OpSumsStore & ir.Place: rowSaysAll, OpSumsScale & ir.Place: rowSaysAll,
-	OpFactorStore & ir.Place: rowSaysAll,
 	OpAllocPipeline & ir.Place: of(func(a AllocPipeline) string {
 		if a.Producers() < 1 || a.Consumers() < 1 {
 			return "needs somebody who fills slots, and somebody who reads them"
 		}
 		return ""
 	}),
-	OpProducerAcquire & ir.Place: rowSaysAll, OpProducerCommit & ir.Place: rowSaysAll, OpConsumerWait & ir.Place: rowSaysAll, OpConsumerRelease & ir.Place: rowSaysAll,
 	OpRingSlot & ir.Place: of(func(s RingSlot) string {
 		r := s.Ring().Type().(*RingType)
 		if s.Result().Type() != r.Buffer {
@@ -382,9 +351,8 @@ var verifiers = ir.Table[verifier]{
 		}
 		return ""
 	}),
-	OpAllocMaps & ir.Place: all(nestedIn(OpEntry), of(verifyAllocMaps)), OpMapsAcquire & ir.Place: rowSaysAll, OpMapsAddress & ir.Place: rowSaysAll, OpMapsRelease & ir.Place: rowSaysAll,
-	OpTensorMap & ir.Place:   of(verifyTensorMap),
-	OpAsyncCommit & ir.Place: rowSaysAll,
+	OpAllocMaps & ir.Place: all(nestedIn(OpEntry), of(verifyAllocMaps)),
+	OpTensorMap & ir.Place: of(verifyTensorMap),
 	OpAsyncWait & ir.Place: of(func(w AsyncWait) string {
 		if w.Pending() < 0 {
 			return fmt.Sprintf("waits until %d groups are pending, which is no number of groups", w.Pending())

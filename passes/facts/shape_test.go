@@ -181,7 +181,7 @@ func TestOffsetsOfPointersCountInElements(t *testing.T) {
 		for i := range out {
 			out[i] = base[i] + uint64(4*s8(o[i]))
 		}
-		r := tileaa.NewOffset(w.b, ptr, w.value(ptr, p.refine()), w.value(offset, observed(offset, o)), tileaa.OffsetOptions{}).Result()
+		r := tileaa.NewOffset(w.b, w.value(ptr, p.refine()), w.value(offset, observed(offset, o)), tileaa.OffsetOptions{}).Result()
 		got := w.f.Of(r)
 		if err := got.holds(ptr.Shape, out); err != nil {
 			t.Fatalf("%v + %v: %v", base, o, err)

@@ -109,6 +109,11 @@ func sameShape(d *ir.OpDef, names ...string) *ir.OpDef {
 	return d
 }
 
+func sameElem(d *ir.OpDef, names ...string) *ir.OpDef {
+	d.Same = append(d.Same, ir.SameRule{What: ir.SameElem, Names: names})
+	return d
+}
+
 // costly ops are not made again in another layout: their results are converted.
 func costly(d *ir.OpDef) *ir.OpDef { d.Traits |= ir.Costly; return d }
 
@@ -245,7 +250,7 @@ func Ops() []*ir.OpDef {
 		unary("absi", "int", "Absolute value; the minimum stays."),
 		unary("negi", "int", "Two's complement.", overflow),
 		same(sameShape(row("cmpi", args(in("lhs:int", "rhs:int"), predicate, sign), res("result:i1"), elementwise, "Compares."), "lhs", "result"), "lhs", "rhs"),
-		same(row("select", in("cond:i1", "true_value:tile", "false_value:tile"), res("result:tile"), elementwise, "Picks per element by an i1 tile of the same shape."), "true_value", "false_value", "result"),
+		sameShape(same(row("select", in("cond:i1", "true_value:tile", "false_value:tile"), res("result:tile"), elementwise, "Picks per element by an i1 tile of the same shape."), "true_value", "false_value", "result"), "cond", "result"),
 
 		// Conversions.
 		cast("bitcast", "tile", "tile", "Same bits, other element type of the same width."),
@@ -263,7 +268,7 @@ func Ops() []*ir.OpDef {
 		// Construction and shape.
 		row("constant", attr("value", ir.DenseKind), res("result:tile"), shape|ir.ConstantLike, "A constant tile."),
 		row("iota", nil, res("result:int"), shape, "0 .. n-1 in a rank-1 integer tile."),
-		row("splat", in("source:scalar"), res("result:tile"), shape, "Every element is the rank-0 source."),
+		sameElem(row("splat", in("source:scalar"), res("result:tile"), shape, "Every element is the rank-0 source."), "source", "result"),
 		row("broadcast", in("source:tile"), res("result:tile"), shape, "Repeats dimensions of size 1; the ranks are equal."),
 		row("reshape", in("source:tile"), res("result:tile"), shape, "Row-major reinterpretation."),
 		row("permute", args(in("source:tile"), attr("permutation", ir.I32ArrayKind)), res("result:tile"), shape, "Result dimension i is source dimension permutation[i]."),
@@ -271,8 +276,8 @@ func Ops() []*ir.OpDef {
 		row("extract", args(in("source:tile"), many("indices:scalar_int")), res("result:tile"), shape, "The slice with these slice numbers (rank-0 i32)."),
 		row("insert", args(in("source:tile", "dest:tile"), many("indices:scalar_int")), res("result:tile"), shape, "dest with one slice replaced."),
 		same(row("assume", args(in("value:tile"), attr("predicate", ir.PredicateKind)), res("result:tile"), elementwise, "Passes the value with a promise about it."), "value", "result"),
-		sameShape(row("offset", args(in("ptr:ptr", "offset:int"), unit("nonnegative")), res("result:ptr"), elementwise,
-			"Pointer plus signed offset in elements. nonnegative: no offset is below 0, as select-atoms says."), "ptr", "offset"),
+		same(sameShape(row("offset", args(in("ptr:ptr", "offset:int"), unit("nonnegative")), res("result:ptr"), elementwise,
+			"Pointer plus signed offset in elements. nonnegative: no offset is below 0, as select-atoms says."), "ptr", "offset"), "ptr", "result"),
 
 		// Contraction and reduction.
 		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), opt("lhs_scale:factor", "rhs_scale:factor", "memory:tensor_memory", "when:scalar_i1"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),

@@ -372,8 +372,6 @@ func verifyIf(op If) string {
 func verifyRoles(op Roles) string {
 	end := op.Body().Terminator()
 	switch next := op.Op.Next(); {
-	case end == nil || end.Code() != OpYield:
-		return "needs a body that ends in a yield"
 	case op.Op.ParentOp() == nil || op.Op.ParentOp().Code() != OpEntry:
 		return "must be in the block of an entry"
 	case next == nil || next.Code() != OpReturn:

@@ -18,8 +18,6 @@ const (
 	bytesToHideLatency = 64
 	// maxValueRegs is the most registers that one value takes, or 1/maxValueShare of a thread's registers where that is less.
 	maxValueRegs, maxValueShare = 64, 4
-	// widestAccess is the bytes that a lane loads or stores at once, at most.
-	widestAccess = 16
 	// warpStartInstrs is the instructions with which a warp computes its indices.
 	warpStartInstrs = 8
 )
@@ -103,12 +101,12 @@ func SpreadCost(bytes, warps int) Cost {
 
 // CrossWarpSum is the cost of adding the warps' partial sums, so many bytes: a store, a load and two barriers.
 func CrossWarpSum(bytes int) Cost {
-	return Cost{Instrs: 2*bytes/(widestAccess*layout.WarpSize) + bytes/(4*layout.WarpSize), Waves: 2 * bytes / waveBytes, Barriers: 2}
+	return Cost{Instrs: 2*bytes/(layout.WidestAccess*layout.WarpSize) + bytes/(4*layout.WarpSize), Waves: 2 * bytes / waveBytes, Barriers: 2}
 }
 
 // FitsOneAccess reports whether one access of each lane of so many warps loads a tile of so many bytes: with more warps, reductions only
 // exchange more.
-func FitsOneAccess(bytes, warps int) bool { return bytes <= widestAccess*layout.WarpSize*warps }
+func FitsOneAccess(bytes, warps int) bool { return bytes <= layout.WidestAccess*layout.WarpSize*warps }
 
 // Cut is how a product is cut: into pieces of its result, and into steps along K.
 type Cut struct{ Pieces, Steps int }

@@ -36,7 +36,7 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 }
 
 // Across describes a transposing copy: a tile is loaded in vectors of Vec elements along dimension Fast, of which lanes first complete runs of Near elements, and stored
-// in vectors of Wide elements, maxVec bytes, along the bits Rows.
+// in vectors of Wide elements, WidestAccess bytes, along the bits Rows.
 type Across struct {
 	Fast, Vec, Near int
 	Rows            []uint64
@@ -62,9 +62,9 @@ func BlockedAcross(shape []int, a Across, warps int) Layout {
 	sector := take(&along, Log2(a.Near)-Log2(vec))
 	var lane []uint64
 	if part := Log2(a.Wide) - len(stored); part > 0 {
-		lane = append(take(&slow, min(phaseBits(maxVec>>part), LaneBits-len(sector))), sector...)
+		lane = append(take(&slow, min(phaseBits(WidestAccess>>part), LaneBits-len(sector))), sector...)
 	} else {
-		lane = append(sector, take(&slow, phaseBits(maxVec)-len(sector))...)
+		lane = append(sector, take(&slow, phaseBits(WidestAccess)-len(sector))...)
 	}
 	queue := slices.Concat(along, slow, rest)
 	lane = append(lane, take(&queue, LaneBits-len(lane))...)

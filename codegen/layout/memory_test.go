@@ -310,7 +310,7 @@ func TestWavefrontsAreTheWordsOfTheBusiestBank(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, elem := drawLayout(t, drawShape(t, rapid.IntRange(5, 10).Draw(t, "bits")), 1, true), 1<<rapid.IntRange(0, 4).Draw(t, "bytes")
 		m := drawMem(t, l)
-		vec := m.MaxVec(l, maxVec/elem)
+		vec := m.MaxVec(l, WidestAccess/elem)
 		v, _ := m.Vectors(l, vec)
 		together := map[int]int{16: 8, 8: 16}[elem*vec] // lanes
 		if together == 0 {
@@ -370,7 +370,7 @@ func TestSharedLayoutsDeliverTheDestinationWithoutConflicts(t *testing.T) {
 			l   Layout
 			vec int
 		}{{src, p.StoreVec}, {dst, p.LoadVec}} {
-			if side.vec*elem > maxVec {
+			if side.vec*elem > WidestAccess {
 				t.Fatalf("%s: accesses of %d elements of %d bytes", p.Mem, side.vec, elem)
 			}
 			if _, _, worst, err := Wavefronts(p.Mem, side.l, elem, side.vec); err != nil || worst != 1 {
@@ -380,7 +380,7 @@ func TestSharedLayoutsDeliverTheDestinationWithoutConflicts(t *testing.T) {
 		// Registers that are neighbours on both sides, as halves of a packed one are, stay neighbours if no thread comes between them.
 		a, b := src.bases[Reg], dst.bases[Reg]
 		threads := members(slices.Concat(src.columns(Lane, Warp), dst.columns(Lane, Warp)))
-		if elem < maxVec && len(a) > 0 && len(b) > 0 && a[0] == b[0] && !threads[a[0]] && p.Mem.Basis(0) != a[0] {
+		if elem < WidestAccess && len(a) > 0 && len(b) > 0 && a[0] == b[0] && !threads[a[0]] && p.Mem.Basis(0) != a[0] {
 			t.Fatalf("%s -> %s through %s: elements of neighbouring registers are no neighbours", src, dst, p.Mem)
 		}
 	})

@@ -13,8 +13,10 @@ const (
 	bankBytes = 4
 	bankCount = 32
 	waveBytes = bankBytes * bankCount
-	maxVec    = 16 // bytes of the widest access of a thread
 )
+
+// WidestAccess is the bytes of the widest access of a thread to memory.
+const WidestAccess = 16
 
 // SharedPlan is a conversion between two layouts through shared memory.
 type SharedPlan struct {
@@ -70,7 +72,7 @@ const manyPlaces = 32
 func (c swizzle) best() SharedPlan {
 	src, dst := c.src, c.dst
 	c.threads = Independent(slices.Concat(dst.columns(Lane, Warp, Block), src.columns(Lane, Warp, Block)))
-	limit := Log2(maxVec / c.elemBytes)
+	limit := Log2(WidestAccess / c.elemBytes)
 	c.v = c.vector(limit)
 	best, _ := c.plan(nil, false)
 	accesses := func(p SharedPlan) int { return src.Regs()/p.StoreVec + dst.Regs()/p.LoadVec }

@@ -115,16 +115,14 @@ func sameDims(shape []int64, of []int) bool {
 
 // heldBy checks that a layout is for the lanes and warps that run op, and that they hold all elements.
 func heldBy(op *ir.Op, l layout.Layout) string {
-	if warps := warpsAround(op); l.Lanes() != lanes || l.Blocks() != 1 || warps > 0 && l.Warps() != warps {
-		return fmt.Sprintf("has a layout for %d lanes of %d warps, and %d warps of %d lanes run it", l.Lanes(), l.Warps(), warps, lanes)
+	if warps := warpsAround(op); l.Lanes() != layout.WarpSize || l.Blocks() != 1 || warps > 0 && l.Warps() != warps {
+		return fmt.Sprintf("has a layout for %d lanes of %d warps, and %d warps of %d lanes run it", l.Lanes(), l.Warps(), warps, layout.WarpSize)
 	}
 	if !l.IsSurjective() {
 		return "has a layout in which no thread holds some elements of the tile"
 	}
 	return ""
 }
-
-const lanes = 32
 
 // warpsAround is WarpsOf, 0 where there is no plan yet.
 func warpsAround(op *ir.Op) int {
@@ -138,9 +136,6 @@ func warpsAround(op *ir.Op) int {
 	}
 	return 0
 }
-
-// widestAccess is the bytes of the widest access of a thread to memory.
-const widestAccess = 16
 
 // accessFits checks what select-atoms writes on an access.
 func accessFits(a AccessOp) string {
@@ -167,8 +162,8 @@ func accessFits(a AccessOp) string {
 			return wrong
 		}
 	}
-	if vec, wide := a.Vec(); wide && (vec < 1 || vec&(vec-1) != 0 || vec*int64(max(1, ElemBytes(elem))) > max(widestAccess, int64(ElemBytes(elem)))) {
-		return fmt.Sprintf("takes %d elements at a time, which is no power of two in %d bytes", vec, widestAccess)
+	if vec, wide := a.Vec(); wide && (vec < 1 || vec&(vec-1) != 0 || vec*int64(max(1, ElemBytes(elem))) > max(layout.WidestAccess, int64(ElemBytes(elem)))) {
+		return fmt.Sprintf("takes %d elements at a time, which is no power of two in %d bytes", vec, layout.WidestAccess)
 	}
 	if m, b := a.Masked(), a.CoordinateBits(); m != nil && len(m) != len(shape) || b != nil && len(b) != len(shape) {
 		return "needs masked and coordinate_bits for each dimension of the tile"

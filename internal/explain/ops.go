@@ -17,7 +17,7 @@ import (
 )
 
 // widest is the most bytes that one access of a thread moves.
-const widest = 16
+const widest = layout.WidestAccess
 
 // dot says which instruction multiplies: in NVIDIA's words, and then the atom.
 func (w *writer) dot(d tileaa.Dot) {

@@ -217,8 +217,8 @@ func (a *assigner) stagedLayout(load *ir.Op, t *tileaa.TileType, fast, vec int) 
 		if per := int(t.NumElements()) / (layout.WarpSize * a.warps); own < wordBytes {
 			vec = min(vec, max(per*own/wordBytes, wordBytes/own))
 		}
-		return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: sectorBytes / own, Rows: rows, Wide: copyBytes / own}, a.warps), true
-	case bytes > own && vec*bytes > copyBytes:
+		return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: sectorBytes / own, Rows: rows, Wide: layout.WidestAccess / own}, a.warps), true
+	case bytes > own && vec*bytes > layout.WidestAccess:
 		if near := max(vec, swizzleWidth/bytes); m.Group > 0 {
 			return layout.BlockedSpan(shape, vec, near, layout.FastestFirst(fast, len(shape)), a.warps), true
 		} else if len(shape) > 1 && int(t.NumElements()) >= vec*layout.WarpSize*a.warps { // other lanes have the rest of the rows
@@ -231,9 +231,6 @@ func (a *assigner) stagedLayout(load *ir.Op, t *tileaa.TileType, fast, vec int) 
 
 // wordBytes is a register.
 const wordBytes = 4
-
-// copyBytes is the widest access of a thread to shared memory.
-const copyBytes = 16
 
 // factorsOf are the values of an entry of which all goes to one product, through operations that only compute with their elements or name them anew.
 func factorsOf(s *pass.State, entry *ir.Op) map[*ir.Value]bool {

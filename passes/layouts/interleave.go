@@ -89,7 +89,7 @@ func acrossRows(op *ir.Op, i int) int {
 	case !known:
 		return 0
 	case bytes >= 4:
-		n = layout.Log2(copyBytes / bytes)
+		n = layout.Log2(layout.WidestAccess / bytes)
 	case bytes == 1 && tileaa.ElemBits(t.Elem) == 8:
 		n = 1
 	}

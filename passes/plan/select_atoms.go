@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -189,7 +190,7 @@ func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block ti
 		masked[d], bits[d] = !known.InBounds(block, d), known.CoordinateBits(block, d)
 	}
 	fast := known.FastDim(block)
-	vec := min(known.BlockVector(block, fast), maxVecBytes/size)
+	vec := min(known.BlockVector(block, fast), layout.WidestAccess/size)
 	if same := known.BlockMaskVector(block, fast); same < vec {
 		if masked[fast] && cutByTheEnd(op.Op) {
 			op.SetRagged(true)

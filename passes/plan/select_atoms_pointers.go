@@ -2,6 +2,7 @@ package plan
 
 import (
 	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -11,9 +12,6 @@ import (
 )
 
 // This file decides about accesses through tiles of pointers.
-
-// maxVecBytes is the widest access of a thread.
-const maxVecBytes = 16
 
 // pointerAccess finds the dimension along which pointers count up, and how many neighbours one access may take: the run, its
 // alignment and the mask must all agree. Of a load or a store the mask may cut a run at the end of an array.
@@ -37,7 +35,7 @@ func pointerVector(known *facts.Facts, op tileaa.PtrAccess) (fast int, vec int64
 	size := elemBytes(op.Op)
 	fast, vec = len(t.Shape)-1, 1
 	for d := len(t.Shape) - 1; d >= 0; d-- {
-		most := min(known.PointerVector(ptr, d), maxVecBytes/size)
+		most := min(known.PointerVector(ptr, d), layout.WidestAccess/size)
 		n := most
 		if m := op.Mask(); m != nil {
 			n = min(n, known.MaskVector(m, d))

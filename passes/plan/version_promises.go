@@ -26,7 +26,7 @@ func (v *version) gains(op *ir.Op) bool {
 			all *= n
 		}
 		narrow := v.bytes(v.known, op)
-		return !tileaa.IsStrong(op) && narrow < maxVecBytes && narrow*int64(layout.WarpSize*tileaa.WarpsOf(op)) < all
+		return !tileaa.IsStrong(op) && narrow < layout.WidestAccess && narrow*int64(layout.WarpSize*tileaa.WarpsOf(op)) < all
 	}
 	return false
 }
@@ -35,11 +35,11 @@ func (v *version) gains(op *ir.Op) bool {
 func (v *version) bytes(known *facts.Facts, op *ir.Op) int64 {
 	size := elemBytes(op)
 	if block, ok := tileaa.BlockOf(op); ok {
-		return min(known.BlockVector(block, known.FastDim(block))*size, maxVecBytes)
+		return min(known.BlockVector(block, known.FastDim(block))*size, layout.WidestAccess)
 	}
 	p := ir.Cast[tileaa.PtrAccess](op)
 	if !tileaa.IsRanked(p.Ptr()) {
-		return maxVecBytes
+		return layout.WidestAccess
 	}
 	_, vec, _ := pointerVector(known, p)
 	return vec * size
@@ -95,7 +95,7 @@ func (v *version) supposeWhole(op *ir.Op, testable func(*ir.Value) bool) {
 	}
 	supposed := v.known.Anew()
 	supposed.Suppose(p.value, p.divisor)
-	if supposed.BlockMaskVector(block, d)*elemBytes(op) >= maxVecBytes {
+	if supposed.BlockMaskVector(block, d)*elemBytes(op) >= layout.WidestAccess {
 		v.add(p)
 	}
 }
@@ -112,17 +112,17 @@ func (v *version) wide(op *ir.Op, more []promise) bool {
 	if len(more) == 0 {
 		v.supposed = supposed
 	}
-	return v.bytes(supposed, op) >= maxVecBytes
+	return v.bytes(supposed, op) >= layout.WidestAccess
 }
 
 // elementsOf is how many elements of a load its widest access takes.
 func elementsOf(op *ir.Op) uint64 {
-	return uint64(maxVecBytes / min(elemBytes(op), maxVecBytes))
+	return uint64(layout.WidestAccess / min(elemBytes(op), layout.WidestAccess))
 }
 
 // arrayPromises are those of the array of a block: of where it begins, and of its strides.
 func arrayPromises(known *facts.Facts, op *ir.Op, m tileaa.MakeMemref) []promise {
-	list := []promise{{m.Base(), maxVecBytes}}
+	list := []promise{{m.Base(), layout.WidestAccess}}
 	t := m.Result().Type().(*tileaa.MemrefType)
 	side := len(t.Strides) - 1 // the dimension whose elements lie side by side: one that is known to, else the last
 	for a := range t.Strides {
@@ -153,7 +153,7 @@ func (v *version) pointerPromises(op *ir.Op, ptr *ir.Value) []promise {
 	for _, x := range v.parameters(ptr) {
 		divisor := elementsOf(op)
 		if isPointer(x) {
-			divisor = maxVecBytes
+			divisor = layout.WidestAccess
 		}
 		all = append(all, promise{x, divisor})
 	}
@@ -162,7 +162,7 @@ func (v *version) pointerPromises(op *ir.Op, ptr *ir.Value) []promise {
 	}
 	found := v.wide(op, all)
 	for i := len(all) - 1; i >= 0 && !found; i-- { // what columns are multiplied by comes last in most programs
-		if all[i].divisor < maxVecBytes {
+		if all[i].divisor < layout.WidestAccess {
 			divisor := all[i].divisor
 			if all[i].divisor = 0; !v.wide(op, all) {
 				all[i].divisor = divisor

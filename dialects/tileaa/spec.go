@@ -280,17 +280,5 @@ func oneLayout(op *ir.Op) string {
 	if op.Def.Dialect != Dialect.Name || !op.Traits().Has(ir.Elementwise) && !ir.Is[PtrAccess](op) && !ir.Is[PointerBlock](op) {
 		return ""
 	}
-	var first *layout.Layout
-	for _, v := range append(op.Operands(), op.Results()...) {
-		t := AsTile(v)
-		if t == nil || t.Layout == nil {
-			continue
-		}
-		if first == nil {
-			first = t.Layout
-		} else if !first.Equal(*t.Layout) {
-			return "mixes layouts"
-		}
-	}
-	return ""
+	return sameLayouts(append(op.Operands(), op.Results()...)...)
 }

@@ -238,7 +238,7 @@ func dotLayouts(d Dot) string {
 	}
 	t, ok := TilingOf(d)
 	if !ok {
-		return "" // as sharedOut says
+		return "" // as splitFits says
 	}
 	for i, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
 		_, inMemory := v.Type().(*BufferType)

@@ -67,7 +67,8 @@ func keepsRegisters(d Dot) bool {
 	return false
 }
 
-// WaitBehind is the next op of its block that waits for a product in flight: a wait, or a later product that is waited for, and with it all before it; nil without one.
+// WaitBehind is the op of its block that waits for a product in flight: the next wait for all, or if there is none the next product that is waited for at once, and with it all
+// before it; nil without either.
 // Until then the factors of the product must stay in their registers.
 func WaitBehind(d Dot) (product *ir.Op) {
 	for op := d.Op.Next(); op != nil; op = op.Next() {
@@ -392,7 +393,7 @@ func verifyRoles(op Roles) string {
 	return ""
 }
 
-// nestedIn checks the parent of a terminator, and what it carries out of its loop.
+// nestedIn checks the parent of an op, and what a terminator carries out of its loop.
 func nestedIn(parents ...ir.Code) verifier {
 	return func(op *ir.Op) string {
 		if p := op.ParentOp(); p == nil || !slices.Contains(parents, p.Code()) {

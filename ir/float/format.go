@@ -6,9 +6,10 @@
 // on the name of a format. Values are computed exactly as a sign, a 128-bit
 // significand and an exponent, then rounded once.
 //
-// The interpreter, the emulator and the constant folder all stand on this
-// package, so it is proven alone, against a second implementation over
-// math/big. It imports the standard library only.
+// The interpreter and the constant folder stand on this package, so it is
+// proven alone, against a second implementation over math/big. The emulator
+// has conversions of its own, so that one mistake is not made twice. This
+// package imports the standard library only.
 package float
 
 // Format describes one floating-point format. A bit pattern is a uint64 whose

@@ -32,6 +32,7 @@ func init() {
 	moduleRules()
 	viewRules()
 	memoryRules()
+	multimemRules()
 }
 
 // tile is the type of a value that its row says is a tile; elem its element type.

@@ -8,7 +8,7 @@ import (
 	"tileiras/ir/float"
 )
 
-func init() {
+func multimemRules() {
 	view := viewOf
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.Result(0).Type()) &&

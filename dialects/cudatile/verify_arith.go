@@ -81,10 +81,13 @@ func integerRules() {
 }
 
 // mmaAccumulators lists, by input element, what a matrix product may be accumulated in.
-var mmaAccumulators = map[string][]string{
-	"f8E4M3FN": {"f16", "f32"}, "f8E5M2": {"f16", "f32"}, "f16": {"f16", "f32"},
-	"bf16": {"f32"}, "tf32": {"f32"}, "f32": {"f32"}, "f64": {"f64"},
+var mmaAccumulators = map[*float.Format][]*float.Format{
+	float.F8E4M3FN: {float.F16, float.F32}, float.F8E5M2: {float.F16, float.F32}, float.F16: {float.F16, float.F32},
+	float.BF16: {float.F32}, float.TF32: {float.F32}, float.F32: {float.F32}, float.F64: {float.F64},
 }
+
+// format is the format of a tile of floats.
+func format(v *ir.Value) *float.Format { return elem(v).(*ir.FloatType).Format }
 
 func mmaRules() {
 	rule(func(c *ir.Context, op *ir.Op) bool {
@@ -119,12 +122,17 @@ func mmaShapes(c *ir.Context, op *ir.Op) bool {
 }
 
 func mmaElements(c *ir.Context, op *ir.Op) bool {
-	in, acc := ir.ShortType(elem(op.Operand(0))), ir.ShortType(elem(op.Operand(2)))
-	if allowed := mmaAccumulators[in]; !slices.Contains(allowed, acc) {
-		return c.Error(op, "unsupported combination of element types. Input type '%s' expects accumulator/result type to be one of {'%s'}, but got '%s'",
-			in, strings.Join(allowed, "', '"), acc)
+	in, acc := format(op.Operand(0)), format(op.Operand(2))
+	allowed := mmaAccumulators[in]
+	if slices.Contains(allowed, acc) {
+		return true
 	}
-	return true
+	names := make([]string, len(allowed))
+	for i, f := range allowed {
+		names[i] = f.Name()
+	}
+	return c.Error(op, "unsupported combination of element types. Input type '%s' expects accumulator/result type to be one of {'%s'}, but got '%s'",
+		in.Name(), strings.Join(names, "', '"), acc.Name())
 }
 
 // mmaScales checks the scales: [B]xMxK/V and [B]xK/VxN, where V elements along K share a scale.
@@ -133,7 +141,7 @@ func mmaScales(c *ir.Context, op *ir.Op) bool {
 	ls, rs := tile(op.Operand(3)), tile(op.Operand(4))
 	rank := lhs.Rank()
 	m, n := rank-2, rank-1
-	in, scale := ir.ShortType(lhs.Elem), ir.ShortType(ls.Elem)
+	in, scale := format(op.Operand(0)), format(op.Operand(3))
 	agree := func(a string, ta *TileType, i int, b string, tb *TileType, j int) bool {
 		if ta.Shape[i] == tb.Shape[j] {
 			return true
@@ -148,15 +156,15 @@ func mmaScales(c *ir.Context, op *ir.Op) bool {
 		agree("lhs_scale", ls, n, "rhs_scale", rs, m)) {
 		return false
 	}
-	if scale != "f8E8M0FNU" && in != "f4E2M1FN" {
-		return c.Error(op, "unsupported combination of element types. Scale type '%s' expects lhs and rhs element types to be 'f4E2M1FN', but got '%s'", scale, in)
+	if scale != float.F8E8M0FNU && in != float.F4E2M1FN {
+		return c.Error(op, "unsupported combination of element types. Scale type '%s' expects lhs and rhs element types to be 'f4E2M1FN', but got '%s'", scale.Name(), in.Name())
 	}
 	blocks, what := []int64{32}, "f8 element type"
 	switch {
-	case scale == "f8E4M3FN":
+	case scale == float.F8E4M3FN:
 		blocks, what = []int64{16}, "f4E2M1FN element type with f8E4M3FN scales"
-	case in == "f4E2M1FN":
-		blocks, what = []int64{16, 32}, "f4E2M1FN element type with "+scale+" scales"
+	case in == float.F4E2M1FN:
+		blocks, what = []int64{16, 32}, "f4E2M1FN element type with "+scale.Name()+" scales"
 	}
 	k, count := lhs.Shape[n], ls.Shape[n]
 	if k%count != 0 {

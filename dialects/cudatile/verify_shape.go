@@ -51,6 +51,14 @@ func shapeRules() {
 	}, OpSelect)
 }
 
+// ConstantBytes is the number of bytes of one element of a constant of Tile IR; 0 for element types that have none, as i4.
+func ConstantBytes(elem ir.Type) int {
+	if ir.IsInt(elem, 4) {
+		return 0
+	}
+	return ir.DenseElementBytes(elem)
+}
+
 // denseFits checks that a constant has the type of its use and the right number of bytes.
 func denseFits(c *ir.Context, op *ir.Op, value *ir.DenseAttr, t ir.Type) bool {
 	if value == nil || value.Type != t {
@@ -61,7 +69,7 @@ func denseFits(c *ir.Context, op *ir.Op, value *ir.DenseAttr, t ir.Type) bool {
 	if !value.Splat {
 		n = tt.NumElements()
 	}
-	if size := int64(ir.DenseElementBytes(tt.Elem)); ir.IsInt(tt.Elem, 4) || int64(len(value.Data)) != n*size {
+	if size := int64(ConstantBytes(tt.Elem)); size == 0 || int64(len(value.Data)) != n*size {
 		return c.Error(op, "failed to validate buffer size and format")
 	}
 	return true

@@ -9,10 +9,6 @@ import (
 // MaxFold is the number of elements up to which a constant with unequal elements is computed at compile time.
 const MaxFold = 4096
 
-// ConstBytes is the number of bytes of an element inside a constant: the significant bits rounded up to bytes, so 3 for
-// tf32; 0 for elements that have no constants.
-func ConstBytes(elem ir.Type) int { return (ir.BitWidth(elem) + 7) / 8 }
-
 // ConstantOf is the constant that a value is, or nil.
 func ConstantOf(v *ir.Value) *ir.DenseAttr {
 	c, ok := ir.DefinedBy[Constant](v)
@@ -56,7 +52,7 @@ func SplatBits(d *ir.DenseAttr) (bits uint64, ok bool) {
 	if d == nil {
 		return 0, false
 	}
-	n := ConstBytes(d.Type.(*TileType).Elem)
+	n := ir.DenseElementBytes(d.Type.(*TileType).Elem)
 	if n == 0 || len(d.Data) < n {
 		return 0, false
 	}
@@ -72,7 +68,7 @@ func SplatBits(d *ir.DenseAttr) (bits uint64, ok bool) {
 
 // ElementBits is the bits of element i in row-major order.
 func ElementBits(d *ir.DenseAttr, i int) uint64 {
-	n := ConstBytes(d.Type.(*TileType).Elem)
+	n := ir.DenseElementBytes(d.Type.(*TileType).Elem)
 	if d.Splat {
 		i = 0
 	}
@@ -95,7 +91,7 @@ func DenseOf(t *TileType, elems []uint64) *ir.DenseAttr {
 	if equal {
 		return SplatOf(t, elems[0])
 	}
-	data := make([]byte, 0, len(elems)*ConstBytes(t.Elem))
+	data := make([]byte, 0, len(elems)*ir.DenseElementBytes(t.Elem))
 	for _, e := range elems {
 		data = appendElement(data, t.Elem, e)
 	}
@@ -108,7 +104,7 @@ func appendElement(data []byte, elem ir.Type, bits uint64) []byte {
 	}
 	var word [8]byte
 	binary.LittleEndian.PutUint64(word[:], bits)
-	return append(data, word[:ConstBytes(elem)]...)
+	return append(data, word[:ir.DenseElementBytes(elem)]...)
 }
 
 // retyped is the same constant as another type of as many elements of the same kind.

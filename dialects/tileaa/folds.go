@@ -39,13 +39,13 @@ func fold(op *ir.Op) []ir.FoldResult {
 // evaluate runs an evaluator over all elements of constant operands; splats take one step.
 func evaluate(op *ir.Op, eval evaluator) *ir.DenseAttr {
 	t := AsTile(op.Result(0))
-	if t == nil || ConstBytes(t.Elem) == 0 || op.NumOperands() == 0 {
+	if t == nil || ir.DenseElementBytes(t.Elem) == 0 || op.NumOperands() == 0 {
 		return nil
 	}
 	in := make([]*ir.DenseAttr, op.NumOperands())
 	splat := true
 	for i := range in {
-		if in[i] = ConstantOf(op.Operand(i)); in[i] == nil || ConstBytes(in[i].Type.(*TileType).Elem) == 0 {
+		if in[i] = ConstantOf(op.Operand(i)); in[i] == nil || ir.DenseElementBytes(in[i].Type.(*TileType).Elem) == 0 {
 			return nil
 		}
 		splat = splat && in[i].Splat

@@ -53,8 +53,8 @@ func DivideInts(w int, x, y uint64, signed bool, rounding def.Rounding) (quo, re
 	return Truncate(uint64(exact), w), Truncate(uint64(r), w), true
 }
 
-// CompareInts is cmpi of one element.
-func CompareInts(w int, x, y uint64, predicate def.Predicate, signed bool) bool {
+// compareInts is cmpi of one element.
+func compareInts(w int, x, y uint64, predicate def.Predicate, signed bool) bool {
 	less := x < y
 	if signed {
 		less = SignExtend(x, w) < SignExtend(y, w)
@@ -87,7 +87,7 @@ func b2u(b bool) uint64 {
 }
 
 func bigger(op *ir.Op, w int, x, y uint64) bool {
-	return CompareInts(w, x, y, def.PredGreater, signed(op))
+	return compareInts(w, x, y, def.PredGreater, signed(op))
 }
 
 func shiftLeft(_ *ir.Op, w int, x, y uint64) (uint64, bool) {
@@ -151,7 +151,7 @@ var evaluators = ir.Table[evaluator]{
 	},
 	OpNegi & ir.Place: func(_ *ir.Op, x []uint64) (uint64, bool) { return -x[0], true },
 	OpCmpi & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) {
-		return b2u(CompareInts(elemWidth(op.Operand(0)), x[0], x[1], Cmpi{op}.Predicate(), signed(op))), true
+		return b2u(compareInts(elemWidth(op.Operand(0)), x[0], x[1], Cmpi{op}.Predicate(), signed(op))), true
 	},
 	OpExti & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) {
 		if signed(op) {

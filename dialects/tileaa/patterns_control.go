@@ -136,7 +136,7 @@ func TripCount(op *ir.Op) (n uint64, ok bool) {
 	if !ok || !yes {
 		return 0, false
 	}
-	if !CompareInts(w, lo, hi, def.PredLess, !f.Unsigned()) {
+	if !compareInts(w, lo, hi, def.PredLess, !f.Unsigned()) {
 		return 0, true
 	}
 	step, ok := SplatValue(f.Step())

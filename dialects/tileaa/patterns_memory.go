@@ -185,7 +185,7 @@ func constantMask(b *ir.Builder, op *ir.Op) bool {
 			value := l.Padding()
 			if value == nil {
 				t := AsTile(op.Result(0))
-				if ConstBytes(t.Elem) == 0 {
+				if ir.DenseElementBytes(t.Elem) == 0 {
 					return false
 				}
 				value = NewConstant(b, t, SplatOf(t, 0)).Result()

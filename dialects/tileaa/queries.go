@@ -69,7 +69,7 @@ func FactorsOf(d Dot) []*ir.Value {
 	return []*ir.Value{d.Lhs(), d.Rhs(), d.LhsScale(), d.RhsScale()}
 }
 
-// LoadOf finds the load, of a block or through pointers, of which a value is a relabeling: the ops between, last first, only move elements (see Names), so the value
+// LoadOf finds the load, of a block or through pointers, of which a value is a relabeling: the ops between, last first, only move elements (see IsRelabeling), so the value
 // could be read from a copy of the memory. Each of these values, and that of the load, has one use.
 func LoadOf(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) { return loadOf(v, true) }
 
@@ -101,7 +101,7 @@ func onlyUsedByProducts(v *ir.Value, block *ir.Block, most *int) bool {
 		case *most < 0, op.AncestorIn(block) == nil:
 			return false
 		case IsProduct(op) && u.Index() < 2, op.Code() == OpBufferStore:
-		case Names(op), op.Code() == OpConvertLayout:
+		case IsRelabeling(op), op.Code() == OpConvertLayout:
 			if !onlyUsedByProducts(op.Result(0), block, most) {
 				return false
 			}
@@ -121,7 +121,7 @@ func loadOf(v *ir.Value, alone bool) (load *ir.Op, between []*ir.Op, ok bool) {
 		if op.Code() == OpTiledLoad || op.Code() == OpLoad {
 			return op, between, true
 		}
-		if !Names(op) {
+		if !IsRelabeling(op) {
 			return nil, nil, false
 		}
 		between = append(between, op)
@@ -130,8 +130,8 @@ func loadOf(v *ir.Value, alone bool) (load *ir.Op, between []*ir.Op, ok bool) {
 	return nil, nil, false
 }
 
-// Names reports whether an op only relabels the elements of a tile: a reshape, a permute, or a conversion between formats of one width.
-func Names(op *ir.Op) bool {
+// IsRelabeling reports whether an op only relabels the elements of a tile: a reshape, a permute, or a conversion between formats of one width.
+func IsRelabeling(op *ir.Op) bool {
 	switch op.Code() {
 	case OpReshape, OpPermute:
 		return true

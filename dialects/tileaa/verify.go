@@ -415,7 +415,7 @@ func denseFits(d *ir.DenseAttr, t *TileType) string {
 	if !d.Splat {
 		n = t.NumElements()
 	}
-	if size := int64(ConstBytes(t.Elem)); size == 0 || int64(len(d.Data)) != n*size {
+	if size := int64(ir.DenseElementBytes(t.Elem)); size == 0 || int64(len(d.Data)) != n*size {
 		return "needs as many bytes as its elements have"
 	}
 	return ""

@@ -151,7 +151,7 @@ func sumWantsRows(op *ir.Op) bool {
 // isRoundedSum reports whether a factor is a loop-carried value or the result of a product, rounded.
 func isRoundedSum(v *ir.Value) bool {
 	op := v.DefiningOp()
-	for op != nil && (op.Code() == tileaa.OpFtof || tileaa.Names(op)) {
+	for op != nil && (op.Code() == tileaa.OpFtof || tileaa.IsRelabeling(op)) {
 		v = op.Operand(0)
 		op = v.DefiningOp()
 	}

@@ -363,7 +363,7 @@ func readsFactors(t *target.Target) bool { return t.Has("wgmma") || t.Has("tcgen
 // loadedInLoop reports whether a tile is what an op of a loop loads, which copies may bring anywhere.
 func loadedInLoop(v *ir.Value) bool {
 	op := v.DefiningOp()
-	for op != nil && tileaa.Names(op) {
+	for op != nil && tileaa.IsRelabeling(op) {
 		op = op.Operand(0).DefiningOp()
 	}
 	return op != nil && kernel.IsPlainLoad(op) && op.ParentOp().Code() == tileaa.OpFor

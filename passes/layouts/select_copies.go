@@ -144,7 +144,7 @@ func (c *copiedLoad) find(v *ir.Value, between []*ir.Op) bool {
 		case op.Code() == tileaa.OpBufferStore && len(between) == 0 && !c.stored() && onlyMultiplied(ir.Cast[tileaa.BufferStore](op)):
 			c.store = ir.Cast[tileaa.BufferStore](op)
 			continue
-		case tileaa.Names(op):
+		case tileaa.IsRelabeling(op):
 			known := len(c.converts)
 			if c.find(op.Result(0), slices.Insert(slices.Clone(between), 0, op)) {
 				continue

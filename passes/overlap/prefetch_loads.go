@@ -128,7 +128,7 @@ func (r *rewriting) mask(l tileaa.Load, exists *ir.Value) {
 		exists = tileaa.NewSplat(r.b, t.WithElem(r.b.Ctx, r.b.Ctx.Int(1)), exists).Result()
 	}
 	l.SetMask(both(r.b, exists, l.Mask()))
-	if l.Padding() == nil && tileaa.ConstBytes(t.Elem) > 0 {
+	if l.Padding() == nil && ir.DenseElementBytes(t.Elem) > 0 {
 		l.SetPadding(tileaa.NewConstant(r.b, t, tileaa.SplatOf(t, 0)).Result())
 	}
 }
@@ -280,7 +280,7 @@ func (r *rewriting) lastUse(v *ir.Value, at map[*ir.Op]int, last **ir.Op) {
 		if op := user.AncestorIn(r.loop.Op.Body()); at[op] > at[*last] {
 			*last = op
 		}
-		if tileaa.Names(user) || user.NumResults() == 1 && kernel.IsRematerialized(user.Result(0)) {
+		if tileaa.IsRelabeling(user) || user.NumResults() == 1 && kernel.IsRematerialized(user.Result(0)) {
 			r.lastUse(user.Result(0), at, last)
 		}
 	}

@@ -72,7 +72,7 @@ func (t *truncation) converts(op *ir.Op) bool {
 }
 
 // renames reports whether an op names the elements of a tile anew and leaves their type: what makes f32 of tf32 again wants the numbers of tf32.
-func renames(op *ir.Op) bool { return tileaa.Names(op) && op.Code() != tileaa.OpFtof }
+func renames(op *ir.Op) bool { return tileaa.IsRelabeling(op) && op.Code() != tileaa.OpFtof }
 
 // onlyFactors reports whether products multiply by a tile, as it is or named anew, and nothing else uses it.
 func onlyFactors(v *ir.Value) bool {

@@ -476,7 +476,7 @@ func (c *slicer) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 		return c.stepOutput(op, pieces)
 	}
 	pieceLimit, loopLimit := c.pieceLimit()
-	if kind == accumulate && !kernel.CombinesTiles(op) || kind == collect && tileaa.ConstBytes(tileaa.AsTile(op.Result(0)).Elem) == 0 {
+	if kind == accumulate && !kernel.CombinesTiles(op) || kind == collect && ir.DenseElementBytes(tileaa.AsTile(op.Result(0)).Elem) == 0 {
 		return nil // pointers are no constants that an empty tile could be made of
 	}
 	for ; ; pieces *= 2 {

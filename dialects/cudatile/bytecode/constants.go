@@ -47,7 +47,7 @@ func (r *reader) constant(c *cursor, t ir.Type) *ir.DenseAttr {
 	}
 	e := &cursor{failure: r.failure, data: r.constants.entries[i]}
 	tile, ok := t.(*cudatile.TileType)
-	if !ok || ElementBytes(tile.Elem) == 0 {
+	if !ok || cudatile.ConstantBytes(tile.Elem) == 0 {
 		text := "<<NULL TYPE>>"
 		if ok {
 			text = ir.TypeString(t)
@@ -61,7 +61,7 @@ func (r *reader) constant(c *cursor, t ir.Type) *ir.DenseAttr {
 	}
 	raw := e.bytes(e.count("the raw byte data"), "the raw byte data")
 	a := &ir.DenseAttr{Type: t}
-	n, size := tile.NumElements(), int64(ElementBytes(tile.Elem))
+	n, size := tile.NumElements(), int64(cudatile.ConstantBytes(tile.Elem))
 	switch {
 	case !r.ok():
 	case ir.IsInt(tile.Elem, 1):
@@ -79,21 +79,6 @@ func (r *reader) constant(c *cursor, t ir.Type) *ir.DenseAttr {
 	r.constants.dense[use] = a
 	r.origin.constantIndex[a] = i
 	return a
-}
-
-// ElementBytes is the number of bytes of one element of a constant: whole bytes, tf32 three (19 bits), f4E2M1FN one. It is
-// 0 for element types that have no constants.
-func ElementBytes(elem ir.Type) int {
-	switch elem := elem.(type) {
-	case *ir.IntegerType:
-		if elem.Width == 4 {
-			return 0
-		}
-		return (elem.Width + 7) / 8
-	case *ir.FloatType:
-		return (elem.Format.Bits() + 7) / 8
-	}
-	return 0
 }
 
 // bools unpacks n i1 elements: eight to a byte, least significant first, or one byte for a splat. One byte for 2 to 8 elements could be

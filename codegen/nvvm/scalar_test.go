@@ -124,6 +124,54 @@ func TestIntegerOperations(t *testing.T) {
 	}
 }
 
+// Opposites and absolute values, which are the number itself where it is the least one.
+func TestIntegerOperationsOfOneOperand(t *testing.T) {
+	for _, width := range []int{1, 8, 16, 32, 64} {
+		elem, n := fmt.Sprintf("i%d", width), max(1, width/8)
+		top := uint64(1) << (width - 1)
+		x := data(1, width, 0, 1, top, top-1, top|1)
+		for _, name := range []string{"absi", "negi"} {
+			out, _ := launch(t, "sm_80", elementwise(testLayouts["vectors"], opText(name, "", elem, elem, 1), elem, elem), 1, x, make([]byte, numElements*n))
+			for i := range numElements {
+				v := element(x, i, n)
+				want := lowBits(-v, width)
+				if name == "absi" && sext(v, width) >= 0 {
+					want = v
+				}
+				if got := element(out[1], i, n); got != want {
+					t.Fatalf("%s of %s %#x is %#x, want %#x", name, elem, v, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Shifts by a constant, of which those by the width and more shift all bits out.
+func TestShiftsByConstants(t *testing.T) {
+	for _, width := range []int{8, 16, 32, 64} {
+		elem, n := fmt.Sprintf("i%d", width), width/8
+		top := uint64(1) << (width - 1)
+		x := data(1, width, 0, 1, top, top-1, top|1)
+		for _, count := range []int{1, width - 1, width, width + 1, 127} {
+			for name, want := range map[string]func(x uint64) uint64{
+				"shli":                         func(x uint64) uint64 { return x << count },
+				"shri {signedness = unsigned}": func(x uint64) uint64 { return x >> count },
+				"shri {signedness = signed}":   func(x uint64) uint64 { return uint64(sext(x, width) >> count) },
+			} {
+				op, attrs, _ := strings.Cut(name, " ")
+				body := fmt.Sprintf("%%c = constant <%s: %d> : tile<512x%s, #L>\n%%r = %s %%v0, %%c %s : tile<512x%s, #L>", elem, count, elem, op, attrs, elem)
+				out, _ := launch(t, "sm_80", elementwise(testLayouts["strided"], body, elem, elem), 1, x, make([]byte, numElements*n))
+				for i := range numElements {
+					v := element(x, i, n)
+					if got, want := element(out[1], i, n), lowBits(want(v), width); got != want {
+						t.Fatalf("%s of %s %#x by %d is %#x, want %#x", name, elem, v, count, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // A number of one bit is compared with a constant without a comparison where that is the bit itself, or its opposite.
 func TestComparisonsOfOneBitWithConstants(t *testing.T) {
 	x := data(1, 8)
@@ -154,7 +202,8 @@ func TestComparisonsOfOneBitWithConstants(t *testing.T) {
 	}
 }
 
-var floatRounding = map[string]float.Rounding{"nearest_even": float.NearestEven, "zero": float.TowardZero, "negative_inf": float.TowardNegative, "positive_inf": float.TowardPositive}
+var floatRounding = map[string]float.Rounding{"nearest_even": float.NearestEven, "zero": float.TowardZero, "negative_inf": float.TowardNegative, "positive_inf": float.TowardPositive,
+	"nearest_away": float.NearestAway}
 
 func floatSpecials(f *float.Format) []uint64 {
 	one := f.Encode(1, float.NearestEven)

@@ -52,13 +52,21 @@ func (d *dialect) files() (map[string][]byte, error) {
 
 func main() {
 	for _, d := range dialects() {
-		files, err := d.files()
-		for path, text := range files { // the files are apart: the order cannot matter
-			err = errors.Join(err, os.WriteFile(path, text, 0o644))
-		}
-		if err != nil {
+		if err := d.write(); err != nil {
 			fmt.Fprintln(os.Stderr, "opgen:", err)
 			os.Exit(1)
 		}
 	}
+}
+
+// write writes the files if all of them could be made.
+func (d *dialect) write() error {
+	files, err := d.files()
+	if err != nil {
+		return err
+	}
+	for path, text := range files { // the files are apart: the order cannot matter
+		err = errors.Join(err, os.WriteFile(path, text, 0o644))
+	}
+	return err
 }

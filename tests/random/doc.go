@@ -8,8 +8,8 @@
 // small. Each module is compiled as it is, with roles, and with less shared memory than it took at first.
 //
 // Modules have no undefined values and are exact where it matters: what the interpreter marks inexact (approximated functions,
-// sums that depend on their order) flows into float arithmetic and stores only, and is not compared. Sums and products of matrices
-// are of small integers, so they are exact in every order.
+// sums that depend on their order) flows into float arithmetic and stores only, and of it only what is another number is a difference (check.go). Sums and
+// products of matrices are of small integers, so they are exact in every order.
 //
 // What programs mean (the kind of that name) does not rest on the interpreter: the generator writes each statement as text and as what it does to integers, and the
 // interpreter is held against that as well.

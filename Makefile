@@ -102,7 +102,7 @@ nvidia: ## Installs NVIDIA's tools from PyPI into .tools and runs the tests that
 	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) test -timeout 60m -v ./tests/nvidia ./codegen/ptxop ./codegen/ptx
 
 triton: ## Installs Triton from PyPI into .tools, compiles its kernels for six targets and runs them in the emulator.
-	@mkdir -p $(TOOLS) && scripts/triton.sh $(TOOLS) > $(TOOLS)/triton.path || { cat $(TOOLS)/triton.log; exit 1; }
+	@mkdir -p $(TOOLS) && scripts/triton.sh $(TOOLS) > $(TOOLS)/triton.path || { cat $(TOOLS)/triton/setup.log; exit 1; }
 	TILEIRAS_TRITON=$$(cat $(TOOLS)/triton.path) $(GO) test -timeout 60m -count=1 -v ./tests/triton
 
 .PHONY: mpmath accuracy
@@ -143,7 +143,7 @@ cubin-times: build ## Pairs bytecode to cubin, ptxas included, with NVIDIA's til
 SM ?= 80,120
 speed: build ## Predicts the speed of our code beside NVIDIA's and Triton's, from PyPI (NVIDIA=FOLDER, TRITON=FOLDER, SM=80,120, FLAGS='-max-ratio 1.10 -max-geomean 1.00').
 	@mkdir -p $(TOOLS); nvidia='$(NVIDIA)'; [ -n "$$nvidia" ] || nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) || { cat $(TOOLS)/setup.log; exit 1; }; \
-	triton='$(TRITON)'; [ -n "$$triton" ] || triton=$$(scripts/triton.sh $(TOOLS)) || { cat $(TOOLS)/triton.log; exit 1; }; \
+	triton='$(TRITON)'; [ -n "$$triton" ] || triton=$$(scripts/triton.sh $(TOOLS)) || { cat $(TOOLS)/triton/setup.log; exit 1; }; \
 	$(GO) run ./tests/speed -bin $(BIN) -nvidia "$$nvidia" -triton "$$triton" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
 
 .PHONY: sweep

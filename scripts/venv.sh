@@ -7,14 +7,14 @@ venv() {
     local all="$packages${alone:+ $alone}"
     if [ "$(cat "$dir/packages" 2>/dev/null)" != "$all" ]; then
         mkdir -p "$dir"
+        # shellcheck disable=SC2086
         {
-            python3 -m venv "$dir"
-            # shellcheck disable=SC2086
-            "$dir/bin/python" -m pip install --disable-pip-version-check --no-input $packages
+            python3 -m venv "$dir" &&
+            "$dir/bin/python" -m pip install --disable-pip-version-check --no-input $packages &&
             if [ -n "$alone" ]; then
                 "$dir/bin/python" -m pip install --disable-pip-version-check --no-input --no-deps "$alone"
             fi
-        } >"$dir/setup.log" 2>&1
+        } >"$dir/setup.log" 2>&1 || return 1
         printf '%s' "$all" >"$dir/packages"
     fi
     echo "$(cd "$dir" && pwd)/bin/python"

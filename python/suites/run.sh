@@ -8,15 +8,14 @@
 # "" is the newest).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../scripts/venv.sh"
 bin=$(cd "$1" && pwd)
 tools=$(mkdir -p "$2" && cd "$2" && pwd)
 suite=$(cd "$3" && pwd)
 shift 3
-python=$tools/nogpu/bin/python
-[ -x "$python" ] || python3 -m venv "$tools/nogpu"
 # The tests of the checkout's main branch go with the release after the last one that its change log names.
 release=${CUDA_TILE-1.6.0}
-"$python" -m pip install --quiet --disable-pip-version-check "cuda-tile${release:+==$release}" numpy torch pytest pytest-timeout pytest-benchmark psutil
+python=$(venv "$tools/nogpu" "cuda-tile${release:+==$release} numpy torch pytest pytest-timeout pytest-benchmark psutil") || { cat "$tools/nogpu/setup.log"; exit 1; }
 export PYTHONPATH=$here/..:$here TILEIRAS_BIN=$bin TILEIRAS_UNDEFINED=${TILEIRAS_UNDEFINED:-zero} TILEIRAS_GPU=${TILEIRAS_GPU:-sm_90} PYTHONDONTWRITEBYTECODE=1
 if [ -d "$suite/src/tilegym" ]; then
     name=tilegym tests='tests/ops tests/suites'

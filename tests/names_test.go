@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,7 +40,10 @@ func TestOperationsAreReadByType(t *testing.T) {
 	}
 }
 
-// asksName reports whether a node compares the name of an operation, or looks something up by it.
+// readsText are the packages whose functions compare texts, look for them or take them apart.
+var readsText = map[string]bool{"strings": true, "slices": true, "cmp": true, "regexp": true}
+
+// asksName reports whether a node compares the name of an operation, looks something up by it, or takes it apart.
 func asksName(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
@@ -48,6 +52,13 @@ func asksName(n ast.Node) bool {
 		return isOpName(n.Tag)
 	case *ast.IndexExpr:
 		return isOpName(n.Index)
+	case *ast.CallExpr:
+		f, ok := n.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		pkg, ok := f.X.(*ast.Ident)
+		return ok && readsText[pkg.Name] && slices.ContainsFunc(n.Args, isOpName)
 	}
 	return false
 }

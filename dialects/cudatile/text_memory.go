@@ -219,20 +219,22 @@ func printMakeView(p *ir.Printer, op *ir.Op) {
 	p.Type(op.Result(0).Type())
 }
 
-func parseMakeView(p *ir.Parser, s *ir.ParsedOp) error {
-	v := p.Operand()
-	p.AttrDict(s)
-	p.Expect(":")
-	at := p.Pos()
-	t := p.Type()
-	view, ok := t.(TileView)
-	if !ok {
-		_, kind, _ := strings.Cut(s.Def.Name, "_") // of make_partition_view
-		return p.Errorf(at, "expected '%s' type, but got '%s'", kind, ir.TypeString(t))
+// makeViewParser reads an operation that makes views of a kind.
+func makeViewParser(kind string) func(p *ir.Parser, s *ir.ParsedOp) error {
+	return func(p *ir.Parser, s *ir.ParsedOp) error {
+		v := p.Operand()
+		p.AttrDict(s)
+		p.Expect(":")
+		at := p.Pos()
+		t := p.Type()
+		view, ok := t.(TileView)
+		if !ok {
+			return p.Errorf(at, "expected '%s' type, but got '%s'", kind, ir.TypeString(t))
+		}
+		s.SetOperands("tensor_view", []ir.OperandRef{v}, []ir.Type{view.View().Tensor})
+		s.SetResults("result", t)
+		return p.Err()
 	}
-	s.SetOperands("tensor_view", []ir.OperandRef{v}, []ir.Type{view.View().Tensor})
-	s.SetResults("result", t)
-	return p.Err()
 }
 
 // access is the form of an operation on a view:

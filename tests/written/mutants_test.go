@@ -38,6 +38,11 @@ var mutations = []struct {
 	}},
 	{"another number", 4, false, func(m *mutant) bool { return m.replace(`[^#%\w"](-?\d+)\b`, m.number) }},
 	{"another operand", 2, false, func(m *mutant) bool { return m.replace(`(%\w+)`, func(string) string { return m.value() }) }},
+	{"an operand dropped", 2, false, func(m *mutant) bool { return m.dropOperand() }},
+	{"another symbol", 2, false, func(m *mutant) bool {
+		other := func(string) string { return m.symbol() }
+		return m.replace(`get_global @(\w+)`, other) || m.replace(`@(\w+)`, other)
+	}},
 	{"a line dropped", 1, false, func(m *mutant) bool { return m.replace(`^(    .*[^{}])$`, func(string) string { return "" }) }},
 }
 
@@ -208,6 +213,24 @@ func (m *mutant) value() string {
 	re := regexp.MustCompile(`%\w+`)
 	all := re.FindAllString(m.lines[m.pick(re)], -1)
 	return all[m.IntN(len(all))]
+}
+
+// symbol is one of the text, or one that nothing defines.
+func (m *mutant) symbol() string {
+	all := []string{"nothing"}
+	for _, s := range regexp.MustCompile(`@(\w+)`).FindAllStringSubmatch(strings.Join(m.lines, "\n"), -1) {
+		all = append(all, s[1])
+	}
+	return all[m.IntN(len(all))]
+}
+
+// dropOperand removes a use of a value, with the comma beside it; behind continue, break, yield and the like all operands may go, with their types.
+func (m *mutant) dropOperand() bool {
+	const uses = `(%\w+(?:, )?|, %\w+)`
+	if m.IntN(2) == 0 {
+		return m.replace(`^ +(?:continue|break|yield|return)( %.*)$`, func(string) string { return "" }) || m.replace(`= .*`+uses, func(string) string { return "" })
+	}
+	return m.replace(`= .*?`+uses, func(string) string { return "" })
 }
 
 // dropAttribute removes one attribute of a list in braces; commas inside brackets do not separate.

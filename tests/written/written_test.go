@@ -27,7 +27,8 @@ import (
 
 var (
 	kernels = []string{"attention_f16", "attention_f8e4m3fn_64x64", "mma_loop_f16", "mma_scaled_f8e4m3fn", "mma_turned_i8", "mma_f64_f64_8x8x4", "softmax_f16",
-		"reduce_3d", "scan_f32", "cat", "extract", "insert_135", "permute_f16", "reshape", "broadcast", "gather_2d", "raw_memory", "atomic_add_i32", "pack_unpack", "printf_133"}
+		"reduce_3d", "scan_f32", "cat", "extract", "insert_135", "permute_f16", "reshape", "broadcast", "gather_2d", "raw_memory", "atomic_add_i32", "pack_unpack", "printf_133",
+		"direct_globals_133"}
 	gpus   = []string{"sm_80", "sm_90", "sm_100"}
 	stages = []string{"select-atoms", "assign-layouts", "lower-conversions", "pipeline-loops", "make-tensor-maps", barriers}
 )

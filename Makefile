@@ -59,7 +59,7 @@ million: ## Takes a million broken bytecode files and texts through reader, veri
 random: ## Holds N=5000 random modules on the emulator against the interpreter; counts operations and element types; judges the slots and barriers of as many products. KIND=products: each has a ragged product in a loop; KIND=big: each is attention, or a product with what is fused to it, with big tiles; KIND=rows: each has a loop over rows that are summed; KIND=tiles: each has a product whose tiles blocks share in a loop; KIND=programs: loops, branches, products and accesses to written memory nest at random, and the expected numbers are the generator's own, for one GPU each.
 	TILEIRAS_RANDOM=$(or $(N),5000) TILEIRAS_RANDOM_KIND=$(KIND) $(GO) test -timeout 10h -count=1 -v -run 'RandomModules|EveryPair|RandomKernels' ./tests/random ./tests/sync
 
-mutants: ## Plants N=160 mutants in passes, codegen and the interpreter, one at a time, and prints those that no test notices.
+mutants: ## Plants N=160 mutants in dialects, passes, codegen, the interpreter and the emulator, one at a time, and prints those that no test notices.
 	TILEIRAS_MUTANTS=$(or $(N),160) $(GO) test -timeout 10h -count=1 -v -run Noticed ./tests/mutants
 
 .PHONY: mutants three

@@ -1,4 +1,4 @@
-// Package mutants breaks the compiler and the interpreter on purpose, in one place at a time, and looks whether a test notices.
+// Package mutants breaks the compiler, the interpreter and the emulator on purpose, in one place at a time, and looks whether a test notices.
 //
 //	source of some packages --Sites--> places that can be broken --Choose--> the ones of this run
 //	                                                                  |

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"strings"
@@ -46,6 +47,26 @@ func (c *collector) walk(body *ast.BlockStmt) {
 		return true
 	}
 	ast.Inspect(body, visit)
+}
+
+// rules makes the sites of functions in the values of package-level variables. What such values are besides, every program comes by.
+func (c *collector) rules(d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		v, ok := spec.(*ast.ValueSpec)
+		if !ok {
+			continue
+		}
+		c.fn = v.Names[0].Name
+		for _, e := range v.Values {
+			ast.Inspect(e, func(n ast.Node) bool {
+				f, ok := n.(*ast.FuncLit)
+				if ok {
+					c.walk(f.Body)
+				}
+				return !ok
+			})
+		}
+	}
 }
 
 // inner makes the sites of expressions inside composite literals, whose keys stay as they are.
@@ -158,9 +179,18 @@ func calls(e ast.Expr) bool {
 
 // number makes a number one larger.
 func (c *collector) number(e *ast.BasicLit) {
-	if t := c.basic(e); e.Kind == token.INT && t != "" && !strings.HasPrefix(t, "float") {
+	if t := c.basic(e); e.Kind == token.INT && t != "" && !strings.HasPrefix(t, "float") && !c.largest(e) {
 		c.add(e, "constant", e.Value+"+1", "mutant.Pick["+t+"](#N#, "+e.Value+"+1, "+e.Value+")")
 	}
+}
+
+// largest reports whether a constant is the largest number of its type: one more would be none.
+func (c *collector) largest(e *ast.BasicLit) bool {
+	b := c.info.Types[e].Type.Underlying().(*types.Basic)
+	bits := map[types.BasicKind]int{types.Int8: 7, types.Uint8: 8, types.Int16: 15, types.Uint16: 16, types.Int32: 31, types.Uint32: 32, types.Int64: 63, types.Int: 63,
+		types.Uint64: 64, types.Uint: 64}[b.Kind()]
+	v := c.info.Types[e].Value
+	return bits > 0 && v != nil && constant.BitLen(constant.BinaryOp(v, token.ADD, constant.MakeInt64(1))) > bits
 }
 
 // truth turns what a function says round.

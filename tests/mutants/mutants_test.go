@@ -18,7 +18,8 @@ import (
 // rooms are where mutants are planted, with everything below them. A run of all tests plants a sample in one room, whose own tests
 // take a second and are compiled in two; mutants elsewhere want most of the module compiled again and all tests of the compiler.
 var (
-	rooms       = []string{"passes", "codegen/nvvm", "codegen/ptx", "codegen/layout", "runtime/interp"}
+	rooms = []string{"passes", "codegen/atom", "codegen/cost", "codegen/layout", "codegen/local", "codegen/nvvm", "codegen/options", "codegen/ptx", "codegen/ptxop",
+		"codegen/target", "dialects", "ir", "runtime/emu", "runtime/interp"}
 	sampledRoom = "codegen/layout"
 )
 
@@ -43,6 +44,18 @@ var hunters = []struct {
 	{pkg: "passes/convert", only: "."},
 	{pkg: "passes/cleanup", only: "."},
 	{pkg: "passes/cudatile", only: "."},
+	{pkg: "codegen/atom", only: "."},
+	{pkg: "codegen/cost", only: "."},
+	{pkg: "codegen/local", only: "."},
+	{pkg: "codegen/ptxop", only: "."},
+	{pkg: "codegen/target", only: "."},
+	{pkg: "dialects/cudatile", only: "."},
+	{pkg: "dialects/cudatile/bytecode", only: "."},
+	{pkg: "dialects/tileaa", only: "."},
+	{pkg: "ir", only: "."},
+	{pkg: "ir/float", only: "."},
+	{pkg: "ir/budget", only: "."},
+	{pkg: "runtime/emu", only: "."},
 	{pkg: "codegen/ptx", only: "."},
 	{pkg: "codegen/nvvm", only: "."},
 	{pkg: "runtime/interp", only: "."},
@@ -217,7 +230,8 @@ func TestAMutantIsPlantedAndNoticed(t *testing.T) {
 	for name, text := range map[string]string{
 		"go.mod": "module tileiras\n\ngo 1.24\n",
 		"p/p.go": "package p\n\n// Clamp bounds x.\nfunc Clamp(x, top int) int {\n\tif x > top {\n\t\tx = top\n\t}\n\treturn x\n}\n\n" +
-			"// Twice is unused by tests.\nfunc Twice(x int) int { return x + x }\n",
+			"// Twice is unused by tests.\nfunc Twice(x int) int { return x + x }\n\n" +
+			"var rules = map[int]func(x int) int{2: func(x int) int { return x * x }}\n",
 		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestClamp(t *testing.T) {\n\tif Clamp(5, 3) != 3 || Clamp(2, 3) != 2 {\n\t\tt.Fatal()\n\t}\n}\n",
 	} {
 		file := filepath.Join(root, name)
@@ -253,6 +267,7 @@ func TestAMutantIsPlantedAndNoticed(t *testing.T) {
 		"5 operator (x) >= (top): survives, 1 tests", // equivalent
 		"6 dropped assignment nothing: killed, 1 tests",
 		"12 operator (x) - (x): survives, 0 tests",
+		"14 operator (x) + (x): survives, 0 tests", // of a rule in a table
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -214,3 +214,28 @@ func (f *Fact) observePointers(shape []int64, elems []uint64) {
 	}
 	f.ZeroBits = min(g.ZeroBits+2, 64)
 }
+
+// Equal elements go on over outer dimensions only while all of these are constant, too: held against every tile of so many numbers, each dimension of
+// which is constant in runs.
+func TestConstantRunsBeyondADimension(t *testing.T) {
+	shape := []int64{2, 4, 8}
+	for _, runs := range [][]int64{{1, 1, 8}, {1, 2, 8}, {2, 2, 8}, {1, 4, 8}, {2, 4, 8}, {2, 1, 8}} {
+		at := func(i int64) [3]int64 { return [3]int64{i / 32 / runs[0], i / 8 % 4 / runs[1], i % 8 / runs[2]} }
+		for _, limit := range []int64{8, 16, 32, 64} {
+			want := limit
+			for equal := func(n int64) bool {
+				for i := range int64(64) {
+					if at(i) != at(i/n*n) {
+						return false
+					}
+				}
+				return true
+			}; !equal(want); {
+				want /= 2
+			}
+			if got := constBeyond(Fact{Const: runs}, shape, 2, limit); got != want {
+				t.Errorf("runs of %v in %v up to %d: %d are equal, want %d", runs, shape, limit, got, want)
+			}
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -125,7 +124,8 @@ func TestPackedIntegersAreUndefinedByHalves(t *testing.T) {
 				pair, defined, undefined = "{%h2, %h1}", undefined, defined
 			}
 			body := func(stored string) string {
-				return kernel("mov.b16 %h1, 7; mov.b32 %r4, " + pair + "; " + instr + "; mov.b32 {%h3, %h4}, %r4; cvt.u32.u16 %r5, " + stored + "; st.global.b32 [%rd1], %r5;")
+				text := kernel("mov.b16 %h1, 7; mov.b32 %r4, " + pair + "; " + instr + "; mov.b32 {%h3, %h4}, %r4; cvt.u32.u16 %r5, " + stored + "; st.global.b32 [%rd1], %r5;")
+				return on("sm_90", text)
 			}
 			if r := report(t, body(defined), Options{}); r != nil {
 				t.Errorf("%s, upper half defined %v: %v", instr, upper, r)
@@ -143,7 +143,7 @@ func TestAccessesToDevicesAreRelaxed(t *testing.T) {
 		"ld.mmio.relaxed.sys.global.u32 %r1, [%rd1]": true, "st.mmio.relaxed.sys.global.u32 [%rd1], %r0": true,
 		"ld.mmio.acquire.sys.global.u32 %r1, [%rd1]": false, "ld.mmio.global.u32 %r1, [%rd1]": false, "st.mmio.release.sys.global.u32 [%rd1], %r0": false,
 	} {
-		_, err := runText(t, strings.Replace(kernel(access+";"), "sm_80", "sm_90", 1), 64, make([]byte, 256), Options{})
+		_, err := Parse("test.ptx", on("sm_90", kernel(access+";")))
 		if (err == nil) != good {
 			t.Errorf("%s: %v", access, err)
 		}

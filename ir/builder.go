@@ -67,38 +67,33 @@ func (m Mapping) Lookup(v *Value) *Value {
 	return v
 }
 
-// Clone copies an op with everything inside it. Operands are mapped; results and block arguments are added to the map.
-func (op *Op) Clone(m Mapping) *Op { return op.clone(m, nil) }
+// Clone inserts a copy of an op (Context.Clone).
+func (b *Builder) Clone(op *Op, m Mapping) *Op { return b.Insert(b.Ctx.Clone(op, m)) }
 
-// Clone copies an op with everything inside it, counting the copies against the budget.
-func (c *Context) Clone(op *Op, m Mapping) *Op { return op.clone(m, c) }
-
-func (op *Op) clone(m Mapping, ctx *Context) *Op {
-	if ctx != nil {
-		ctx.MadeOp(len(op.operands), len(op.results))
-	}
-	c := allocOp(len(op.operands), len(op.results), len(op.attrs))
-	c.Def, c.UnregisteredName, c.loc, c.groups, c.extra = op.Def, op.UnregisteredName, op.loc, slices.Clone(op.groups), slices.Clone(op.extra)
-	copy(c.attrs, op.attrs)
+// Clone copies an op with everything inside it. Operands are mapped; results and block arguments are added to the map. The copies count against the
+// budget.
+func (c *Context) Clone(op *Op, m Mapping) *Op {
+	c.MadeOp(len(op.operands), len(op.results))
+	n := allocOp(len(op.operands), len(op.results), len(op.attrs))
+	n.Def, n.UnregisteredName, n.loc, n.groups, n.extra = op.Def, op.UnregisteredName, op.loc, slices.Clone(op.groups), slices.Clone(op.extra)
+	copy(n.attrs, op.attrs)
 	for i := range op.operands {
-		c.operands[i].take(c, i, m.Lookup(op.operands[i].value))
+		n.operands[i].take(n, i, m.Lookup(op.operands[i].value))
 	}
 	for i, r := range op.results {
-		c.results[i].typ, c.results[i].NameHint = r.typ, r.NameHint
-		m[r] = c.results[i]
+		n.results[i].typ, n.results[i].NameHint = r.typ, r.NameHint
+		m[r] = n.results[i]
 	}
 	for _, r := range op.regions {
-		to := &Region{op: c}
-		c.regions = append(c.regions, to)
-		r.cloneInto(to, m, ctx)
+		to := &Region{op: n}
+		n.regions = append(n.regions, to)
+		c.CloneRegion(r, to, m)
 	}
-	return c
+	return n
 }
 
-// CloneInto appends copies of the region's blocks to another region.
-func (r *Region) CloneInto(to *Region, m Mapping) { r.cloneInto(to, m, nil) }
-
-func (r *Region) cloneInto(to *Region, m Mapping, ctx *Context) {
+// CloneRegion appends copies of a region's blocks to another region.
+func (c *Context) CloneRegion(r, to *Region, m Mapping) {
 	for _, b := range r.blocks {
 		nb := to.AddBlock()
 		for _, a := range b.args {
@@ -107,7 +102,7 @@ func (r *Region) cloneInto(to *Region, m Mapping, ctx *Context) {
 			m[a] = na
 		}
 		for o := b.first; o != nil; o = o.next {
-			nb.Append(o.clone(m, ctx))
+			nb.Append(c.Clone(o, m))
 		}
 	}
 }

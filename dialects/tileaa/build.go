@@ -20,7 +20,7 @@ func I64(c *ir.Context, v int64) ir.Attribute {
 func CombineAlong(b *ir.Builder, op *ir.Op, values []*ir.Value, types []ir.Type, dim int) []*ir.Value {
 	c := ir.NewOp(ir.State{Def: op.Def, Loc: op.Loc(), Operands: values, Groups: []int32{int32(len(values))}, Types: types, Attrs: op.Attrs()})
 	ir.Cast[DimOp](c).SetDim(b.Ctx, int64(dim))
-	op.Region(0).CloneInto(c.Region(0), ir.Mapping{})
+	b.Ctx.CloneRegion(op.Region(0), c.Region(0), ir.Mapping{})
 	return slices.Clone(b.Insert(c).Results())
 }
 

@@ -114,7 +114,7 @@ func (g *maskGuards) guardSum(sel tileaa.Select, members []*ir.Op) (guarded bool
 			continue
 		}
 		g.branch(sum.Op, append(members, sel.Op, sum.Op), uniform, func(b *ir.Builder) *ir.Value {
-			plain := b.Insert(b.Ctx.Clone(sum.Op, ir.Mapping{}))
+			plain := b.Clone(sum.Op, ir.Mapping{})
 			plain.SetOperand(use.Index(), arm)
 			return plain.Result(0)
 		})
@@ -133,7 +133,7 @@ func (g *maskGuards) branch(op *ir.Op, members []*ir.Op, uniform *ir.Value, plai
 	g.b.AtEnd(either.Op.Region(1).AddBlock())
 	m := ir.Mapping{}
 	for _, o := range members {
-		g.b.Insert(g.b.Ctx.Clone(o, m))
+		g.b.Clone(o, m)
 	}
 	tileaa.NewYield(g.b, []*ir.Value{m.Lookup(op.Result(0))})
 	op.Erase()

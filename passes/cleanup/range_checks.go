@@ -292,7 +292,7 @@ func (c *rangeChecks) split(s *pass.State) {
 	b.Loc = c.loop.Op.Loc()
 	end := c.splitPoint(b)
 	m := ir.Mapping{}
-	main := ir.Cast[tileaa.For](b.Insert(b.Ctx.Clone(c.loop.Op, m)))
+	main := ir.Cast[tileaa.For](b.Clone(c.loop.Op, m))
 	main.SetUpper(end)
 	for _, k := range c.blocks {
 		block := ir.Cast[tileaa.BlockTile](m.Lookup(k.block.Result()).DefiningOp())

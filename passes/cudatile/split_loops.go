@@ -145,9 +145,9 @@ func (l *loopSplit) apply(b *ir.Builder) {
 	b.Loc = l.loop.Loc()
 	end, start := l.bounds(b)
 	first, second := ir.Mapping{}, ir.Mapping{}
-	before := b.Insert(l.loop.Clone(first))
+	before := b.Clone(l.loop, first)
 	before.SetOperand(1, end)
-	after := b.Insert(l.loop.Clone(second))
+	after := b.Clone(l.loop, second)
 	after.SetOperand(0, start)
 	for i, r := range before.Results() {
 		after.SetOperand(3+i, r)

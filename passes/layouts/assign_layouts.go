@@ -303,7 +303,7 @@ func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 	}
 	switch {
 	case t.Layout != nil && tileaa.IsSplat(v):
-		c := a.b.AfterValue(v).Insert(v.DefiningOp().Clone(ir.Mapping{}))
+		c := a.b.AfterValue(v).Clone(v.DefiningOp(), ir.Mapping{})
 		c.Result(0).SetType(t.WithLayout(a.s.Ctx, l))
 		a.made[key] = c.Result(0)
 	case t.Layout != nil && l.InBits(layout.Reg) <= t.Layout.InBits(layout.Reg) && layout.Convert(*t.Layout, l).Kind == layout.Shared:
@@ -389,7 +389,7 @@ func (a *assigner) rematerialize(op *ir.Op, l layout.Layout) *ir.Value {
 	for i, v := range operands {
 		operands[i] = a.inLayout(v, operandLayout(op, v, l))
 	}
-	c := op.Clone(ir.Mapping{})
+	c := a.s.Ctx.Clone(op, ir.Mapping{})
 	for i, v := range operands {
 		c.SetOperand(i, v)
 	}

@@ -205,7 +205,7 @@ func (a *assigner) rewriteSparseBlock(op *ir.Op, l layout.Layout) {
 		return
 	}
 	l = alongOnly(l, int(k))
-	c := block.Op.Clone(ir.Mapping{})
+	c := a.s.Ctx.Clone(block.Op, ir.Mapping{})
 	for i := range c.NumOperands() {
 		c.SetOperand(i, a.inLayout(c.Operand(i), l))
 	}

@@ -84,7 +84,7 @@ func bufferBetween(s *pass.State, src, dst *tileaa.TileType) buffer {
 func readAt(s *pass.State, load *ir.Op, users []*ir.Op) {
 	load.MoveBefore(users[0])
 	for _, user := range users[1:] {
-		take(load, user, ir.NewBuilder(s.Ctx).Before(user).Insert(load.Clone(ir.Mapping{})).Result(0))
+		take(load, user, ir.NewBuilder(s.Ctx).Before(user).Clone(load, ir.Mapping{}).Result(0))
 	}
 }
 

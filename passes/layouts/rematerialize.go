@@ -117,7 +117,7 @@ func cloneChain(b *ir.Builder, v *ir.Value, made map[*ir.Value]*ir.Value) *ir.Va
 	for i, o := range operands {
 		operands[i] = cloneChain(b, o, made)
 	}
-	c := op.Clone(ir.Mapping{})
+	c := b.Ctx.Clone(op, ir.Mapping{})
 	for i, o := range operands {
 		c.SetOperand(i, o)
 	}

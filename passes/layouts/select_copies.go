@@ -385,7 +385,7 @@ func take(conv, at *ir.Op, v *ir.Value) {
 func cloneOnto(s *pass.State, b *ir.Builder, list []*ir.Op, v *ir.Value, l layout.Layout) *ir.Value {
 	for _, op := range slices.Backward(list) {
 		l = resultLayout(op, l)
-		v = b.Insert(op.Clone(ir.Mapping{op.Operand(0): v})).Result(0)
+		v = b.Clone(op, ir.Mapping{op.Operand(0): v}).Result(0)
 		v.SetType(tileaa.AsTile(op.Result(0)).WithLayout(s.Ctx, l))
 	}
 	return v

@@ -208,7 +208,7 @@ func (m *mapMaker) make(list []tensorMap, numbers []int64, pending *tileaa.Group
 			b.After(made)
 		} else {
 			b.Before(m.begin)
-			made = b.Insert(made.Clone(ir.Mapping{}))
+			made = b.Clone(made, ir.Mapping{})
 		}
 		tileaa.NewTensorMap(b, made.Result(0), maps, int64(n), x.shape.Dims, x.shape.Box, x.shape.Swizzle)
 	}

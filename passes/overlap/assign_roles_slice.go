@@ -34,7 +34,7 @@ func (c *sliceCopier) block(from, to *ir.Block) {
 		case f.Kind.IsLoop(), f.Kind == ir.BranchFlow:
 			c.flow(b, op, f)
 		default:
-			n := b.Insert(op.Clone(c.m))
+			n := b.Clone(op, c.m)
 			for _, r := range n.Results() { // of a producer, single elements
 				if t := tileaa.AsTile(r); t != nil && t.Layout != nil && t.Layout.Warps() > c.warps {
 					r.SetType(t.WithLayout(c.s.Ctx, t.Layout.OfWarps(c.warps)))
@@ -74,9 +74,7 @@ func (c *sliceCopier) terminator(b *ir.Builder, op *ir.Op) {
 	if loop, ok := ir.LoopOf(target); ok && op.Code() == tileaa.OpContinue {
 		takers = loop.Carried()
 	}
-	n := op.Clone(c.m)
-	n.SetOperandGroup(0, c.kept(op.Operands(), takers))
-	b.Insert(n)
+	b.Clone(op, c.m).SetOperandGroup(0, c.kept(op.Operands(), takers))
 }
 
 // flow clones a loop or a branch with those of its values that are in the slice.

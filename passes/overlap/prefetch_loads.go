@@ -99,7 +99,7 @@ func (r *rewriting) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Val
 		if !which[op] {
 			continue
 		}
-		later := r.b.Insert(op.Clone(m))
+		later := r.b.Clone(op, m)
 		if kernel.IsPlainLoad(later) && exists != nil && !planted.On("late-load") {
 			r.onlyIf(later, exists)
 		}

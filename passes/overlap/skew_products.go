@@ -279,11 +279,11 @@ func (k *skewCandidate) prologue() *ir.Value {
 	tileaa.NewAsyncWait(k.b, 0)
 	k.cloneAll(k.reads, m, nil)
 	if zero := k.sum[0].Acc(); !ir.DefinedOutside(zero, k.loop.Op) {
-		m[zero] = k.b.Insert(zero.DefiningOp().Clone(ir.Mapping{})).Result(0)
+		m[zero] = k.b.Clone(zero.DefiningOp(), ir.Mapping{}).Result(0)
 	}
 	var sum []tileaa.Dot
 	for _, d := range k.sum {
-		sum = append(sum, ir.Cast[tileaa.Dot](k.b.Insert(d.Op.Clone(m))))
+		sum = append(sum, ir.Cast[tileaa.Dot](k.b.Clone(d.Op, m)))
 		m[d.Result()] = sum[len(sum)-1].Result()
 	}
 	k.guard(sum, m, runs)

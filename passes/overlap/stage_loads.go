@@ -440,8 +440,7 @@ func (g *staging) interleave(m ir.Mapping, position *ir.Value) {
 	g.b.Before(d.Op)
 	for i, st := range g.stores {
 		g.load(m, st)
-		part := d.Op.Clone(ir.Mapping{d.Acc(): acc, lhs: g.read(lhs), rhs: g.read(rhs)})
-		p := ir.Cast[tileaa.Dot](g.b.Insert(part))
+		p := ir.Cast[tileaa.Dot](g.b.Clone(d.Op, ir.Mapping{d.Acc(): acc, lhs: g.read(lhs), rhs: g.read(rhs)}))
 		p.SetDepths([]int64{int64(i) * depth / n, int64(i+1) * depth / n})
 		acc = p.Result()
 		g.storeIf(m, []int{i}, position)
@@ -461,14 +460,14 @@ func (g *staging) read(v *ir.Value) *ir.Value {
 	if op.Block() != g.loop.Op.Body() {
 		return v
 	}
-	return g.b.Insert(op.Clone(ir.Mapping{})).Result(0)
+	return g.b.Clone(op, ir.Mapping{}).Result(0)
 }
 
 // clone makes copies of operations of the body of which there are none.
 func (g *staging) clone(m ir.Mapping, which map[*ir.Op]bool) {
 	for _, op := range g.body {
 		if which[op] && m[op.Result(0)] == nil {
-			g.b.Insert(op.Clone(m))
+			g.b.Clone(op, m)
 		}
 	}
 }

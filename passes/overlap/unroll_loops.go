@@ -345,7 +345,7 @@ func (u *unrolling) fill(main tileaa.For) {
 		}
 	}
 	insert := func(op *ir.Op, m ir.Mapping) {
-		c := u.b.Insert(u.b.Ctx.Clone(op, m))
+		c := u.b.Clone(op, m)
 		if before, load := u.loads[op]; load && tileaa.TokenBefore(op) != nil {
 			if tokens[op] == nil {
 				tokens[op] = u.outside(main, before)
@@ -368,7 +368,7 @@ func (u *unrolling) fill(main tileaa.For) {
 			}
 		}
 	}
-	u.b.Insert(end.Clone(rounds[u.factor-1]))
+	u.b.Clone(end, rounds[u.factor-1])
 }
 
 // enter maps what iteration k of an unrolled round starts with, as far as it exists: the round's loop-carried values, or what the iteration

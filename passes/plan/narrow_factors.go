@@ -130,7 +130,7 @@ func (n *narrowing) make(v *ir.Value) *ir.Value {
 			sources[o] = n.narrow(o)
 		}
 	}
-	c := b.Insert(op.Clone(sources))
+	c := b.Clone(op, sources)
 	c.Result(0).SetType(t)
 	return c.Result(0)
 }

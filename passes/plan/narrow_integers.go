@@ -222,7 +222,7 @@ func (n *inBytes) make(w wanted) *ir.Value {
 	case tileaa.OpExti, tileaa.OpTrunci:
 		return sources[op.Operand(0)]
 	}
-	c := b.Insert(op.Clone(sources))
+	c := b.Clone(op, sources)
 	c.Result(0).SetType(to)
 	switch c.Code() {
 	case tileaa.OpAddi:

@@ -91,8 +91,7 @@ func leftOf(s *pass.State, op tileaa.PtrAccess, ends []facts.MaskEnd, vec int64)
 			n = tileaa.NewAddi(b, n, tileaa.Const(b, tileaa.AsTile(n), 1), tileaa.AddiOptions{}).Result()
 		}
 		for i := len(e.Via) - 1; i >= 0; i-- {
-			spread := e.Via[i].Clone(ir.Mapping{e.Via[i].Operand(0): n})
-			n = b.After(e.Via[i]).Insert(spread).Result(0)
+			n = b.After(e.Via[i]).Clone(e.Via[i], ir.Mapping{e.Via[i].Operand(0): n}).Result(0)
 			n.SetType(tileaa.AsTile(e.Via[i].Result(0)).WithElem(s.Ctx, i32))
 		}
 		if left != nil {

@@ -135,7 +135,7 @@ func (t *truncation) loads(op *ir.Op) bool {
 	if !ok {
 		return false
 	}
-	n := t.b.Insert(block.Op.Clone(ir.Mapping{block.Memref(): t.array(memref)}))
+	n := t.b.Clone(block.Op, ir.Mapping{block.Memref(): t.array(memref)})
 	n.Result(0).SetType(tileaa.Block(t.b.Ctx, t.tf32, block.Result().Type().(*tileaa.BlockType).Shape...))
 	ir.Cast[tileaa.TiledLoad](op).SetBlock(n.Result(0))
 	if !block.Result().HasUses() {

@@ -129,7 +129,7 @@ func (v *version) promised() (copies []*ir.Op) {
 		for _, x := range ir.Taken(op) {
 			v.renew(x)
 		}
-		copies = append(copies, v.b.Insert(v.s.Ctx.Clone(op, v.renewed)))
+		copies = append(copies, v.b.Clone(op, v.renewed))
 	}
 	return copies
 }
@@ -151,7 +151,7 @@ func (v *version) renew(x *ir.Value) bool {
 	}
 	if follows {
 		delete(v.same, x)
-		v.b.Insert(op.Clone(v.renewed))
+		v.b.Clone(op, v.renewed)
 	}
 	return follows
 }

@@ -162,7 +162,7 @@ func (l *loopBuilder) finish(results []*ir.Value) {
 		results = results[n:]
 		if o.kind == accumulate {
 			l.b.Loc = o.op.Loc()
-			r := o.op.Clone(maps.Clone(l.c.replaced))
+			r := l.b.Ctx.Clone(o.op, maps.Clone(l.c.replaced))
 			r.SetOperands(values, []int32{int32(n)})
 			values = l.b.Insert(r).Results()
 		}
@@ -340,7 +340,7 @@ func (l *loopBuilder) clone(op *ir.Op) *ir.Op {
 	for _, v := range ir.Captures(op) {
 		m[v] = l.value(v, whole)
 	}
-	return op.Clone(m)
+	return l.b.Ctx.Clone(op, m)
 }
 
 // sliceNumbers are the indices of an extract or insert of the piece.

@@ -33,7 +33,7 @@ func combineTiles(b *ir.Builder, op *ir.Op, before, next []*ir.Value, outside fu
 			bits, _ := tileaa.SplatValue(op.Result(0))
 			m[op.Result(0)] = tileaa.NewConstant(b, as(op.Result(0)), tileaa.SplatOf(as(op.Result(0)), bits)).Result()
 		default:
-			c := b.Insert(op.Clone(m))
+			c := b.Clone(op, m)
 			for _, r := range c.Results() {
 				r.SetType(as(r))
 			}

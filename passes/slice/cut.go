@@ -11,7 +11,7 @@ import (
 // against the entry as it is.
 func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 	b := ir.NewBuilder(s.Ctx).Before(entry)
-	copied := ir.Cast[tileaa.Entry](b.Insert(s.Ctx.Clone(entry, ir.Mapping{})))
+	copied := ir.Cast[tileaa.Entry](b.Clone(entry, ir.Mapping{}))
 	copied.SetPlan(plan)
 	defer func(notes []pass.Note) { s.Notes = notes }(s.Notes)
 	if cut, err := cutEntry(s, copied.Op, new(int)); !cut || err != nil {

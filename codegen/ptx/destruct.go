@@ -10,7 +10,8 @@ import (
 
 // destruct translates out of SSA form. Critical edges are split, phis become
 // parallel copies at the end of the predecessors, tied arguments become copies
-// before their instruction. Blocks in which more than enough registers are live are scheduled (schedule.go). Then copies are coalesced: their two registers
+// before their instruction. Blocks in which more than enough registers are live
+// are scheduled (schedule.go). Then copies are coalesced: their two registers
 // become one where the live ranges do not interfere. The parallel copies that
 // remain are written as sequences of moves.
 //

@@ -16,9 +16,6 @@ import (
 	"tileiras/ir/float"
 )
 
-// widest is the most bytes that one access of a thread moves.
-const widest = layout.WidestAccess
-
 // dot says which instruction multiplies: in NVIDIA's words, and then the atom.
 func (w *writer) dot(d tileaa.Dot) {
 	op := d.Op
@@ -139,7 +136,7 @@ func (w *writer) noTMA(op *ir.Op, block tileaa.BlockTile) {
 	if ir.Is[tileaa.TiledStore](op) {
 		id, text = "RemarkMemoryTmaStoreFailed", "Failed to select TMA store instruction"
 	}
-	reasons := w.known.WhyNotWider(block, w.known.FastDim(block), widest)
+	reasons := w.known.WhyNotWider(block, w.known.FastDim(block), layout.WidestAccess)
 	switch {
 	case len(reasons) > 0:
 	case !ir.Is[tileaa.AsyncCopy](op):
@@ -204,7 +201,7 @@ func (w *writer) view(op *ir.Op, verb string, kind atom.CopyKind) {
 	}
 	fast, vec := chosen(op)
 	args := append(w.width(kind, t.Shape, t.Elem, fast, vec), boundsChecks(op)...)
-	w.access(op, verb, t.Shape, t.Elem, vec, args, w.known.WhyNotWider(block, fast, widest))
+	w.access(op, verb, t.Shape, t.Elem, vec, args, w.known.WhyNotWider(block, fast, layout.WidestAccess))
 }
 
 // pointers is view for an access through a tile of pointers; mask may be nil.
@@ -222,7 +219,7 @@ func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom
 	if ir.Cast[tileaa.AccessOp](op).Ragged() {
 		mask = nil // it may cut an access
 	}
-	w.access(op, verb, t.Shape, p.Elem, vec, args, w.known.WhyPointersNotWider(ptr, mask, fast, tileaa.ElemBytes(p.Elem), widest))
+	w.access(op, verb, t.Shape, p.Elem, vec, args, w.known.WhyPointersNotWider(ptr, mask, fast, tileaa.ElemBytes(p.Elem), layout.WidestAccess))
 }
 
 // atomic says what an atomic operation updates, which is an element at a time.
@@ -269,7 +266,7 @@ func (w *writer) width(kind atom.CopyKind, shape []int64, elem ir.Type, fast, ve
 func (w *writer) access(op *ir.Op, verb string, shape []int64, elem ir.Type, vec int, args []remark.Arg, why []string) {
 	bytes := vec * tileaa.ElemBytes(elem)
 	kind := remark.Passed
-	if bytes < widest {
+	if bytes < layout.WidestAccess {
 		kind = remark.Missed
 		if len(why) == 0 {
 			why = []string{"the layout gives a thread no more neighbours"}
@@ -383,7 +380,7 @@ func sharedAccess(total *cost.Cost, buf *tileaa.BufferType, t *tileaa.TileType, 
 		}
 		return name
 	}
-	vec := buf.Mem.MaxVec(*t.Layout, max(widest/cost.Bytes(bits), 1))
+	vec := buf.Mem.MaxVec(*t.Layout, max(layout.WidestAccess/cost.Bytes(bits), 1))
 	if c, err := cost.SharedAccess(*buf.Mem, *t.Layout, bits, vec); err == nil {
 		*total = total.Plus(c)
 	}

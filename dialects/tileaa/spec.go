@@ -108,6 +108,12 @@ var Rules = []Rule{
 		}
 		return ""
 	})},
+	{Synchronized, AnyForm, "No more products of the tensor unit are in flight than there are mbarriers for them.", each(func(e Entry) string {
+		if over := PendingProducts(e.Op).Over; len(over) > 0 {
+			return fmt.Sprintf("has a '%s' that may begin product %d that nothing has waited for", over[0].Name(), ProductMbarriers+1)
+		}
+		return ""
+	})},
 	{Allocated, AnyForm, "Every buffer has its place.", each(func(a AllocShared) string { _, ok := a.Offset(); return has(ok, "offset") })},
 	{Allocated, AnyForm, "Every entry knows its shared memory.", each(func(e Entry) string { _, ok := e.SharedBytes(); return has(ok, "shared_bytes") })},
 }

@@ -108,11 +108,15 @@ func loadOfElements(b *ir.Builder, op *ir.Op) bool {
 		}
 		elements = append(elements, e)
 	}
+	slices.SortFunc(elements, func(x, y Extract) int { return slices.Compare(extractedAt(x), extractedAt(y)) })
 	tokens := []*ir.Value{}
-	for _, e := range elements {
-		one := loadElement(b, l, block, e)
+	var one TiledLoad
+	for i, e := range elements {
+		if i == 0 || !slices.Equal(extractedAt(e), extractedAt(elements[i-1])) {
+			one = loadElement(b, l, block, e)
+			tokens = append(tokens, one.ResultToken())
+		}
 		e.Result().ReplaceAllUsesWith(one.Result())
-		tokens = append(tokens, one.ResultToken())
 	}
 	l.ResultToken().ReplaceAllUsesWith(NewJoinMemToken(b, tokens).Result())
 	return true
@@ -130,6 +134,15 @@ func extractsOneElement(block BlockTile, e Extract) bool {
 		}
 	}
 	return true
+}
+
+// extractedAt is the place of the element that an extract takes at indices that are known.
+func extractedAt(e Extract) (at []int64) {
+	for _, v := range e.Indices() {
+		i, _ := SplatInt(v)
+		at = append(at, i)
+	}
+	return at
 }
 
 // elementIndex is where in dimension d of a block's array element at lies, as an index of elements, or -1 for the index of the block itself. It is

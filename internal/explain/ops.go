@@ -325,22 +325,22 @@ func (w *writer) ring(op tileaa.AllocRing) {
 func (w *writer) buffer(op *ir.Op, slots int, t *tileaa.BufferType, uses []*ir.Use) {
 	bits := tileaa.ElemBits(t.Elem)
 	total := cost.Cost{}
-	from, by := "", ""
-	var reads []string
+	var from, writes, reads []string
 	depth := w.depth
 	for _, u := range uses {
 		user := u.Owner()
 		depth = max(depth, loopsAround(user))
 		switch user.Code() {
 		case tileaa.OpAsyncCopy:
-			from, by = "global memory", "cp.async"
+			by := "cp.async"
 			if _, mapped := tileaa.MapOf(ir.Cast[tileaa.AsyncCopy](user)); mapped {
 				by = "cp.async.bulk.tensor"
 			}
+			from, writes = append(from, "global memory"), append(writes, by)
 		case tileaa.OpBufferStore:
-			from = "registers"
 			s := ir.Cast[tileaa.BufferStore](user)
-			by = sharedAccess(&total, t, tileaa.AsTile(s.Value()), s.Atom(), bits, "st.shared")
+			by := sharedAccess(&total, t, tileaa.AsTile(s.Value()), s.Atom(), bits, "st.shared")
+			from, writes = append(from, "registers"), append(writes, by)
 		case tileaa.OpBufferLoad:
 			l := ir.Cast[tileaa.BufferLoad](user)
 			reads = append(reads, sharedAccess(&total, t, tileaa.AsTile(l.Result()), l.Atom(), bits, "ld.shared"))
@@ -350,14 +350,20 @@ func (w *writer) buffer(op *ir.Op, slots int, t *tileaa.BufferType, uses []*ir.U
 			return // a tile that is indexed, not converted
 		}
 	}
-	if from == "" || len(reads) == 0 {
+	if len(from) == 0 || len(reads) == 0 {
 		return
 	}
 	w.depth = depth
 	bytes := slots * cost.SharedBytes(*t.Mem, bits)
-	text := fmt.Sprintf("%s goes from %s through %s of shared memory", tileaa.ShapeText(t.Shape, t.Elem), from, ir.Count(bytes, "byte"))
-	args := []remark.Arg{arg("How", "shared memory"), arg("Bytes", bytes), arg("WrittenBy", by), arg("ReadBy", strings.Join(uniq(reads), ", "))}
+	text := fmt.Sprintf("%s goes from %s through %s of shared memory", tileaa.ShapeText(t.Shape, t.Elem), sortedText(from, " and "), ir.Count(bytes, "byte"))
+	args := []remark.Arg{arg("How", "shared memory"), arg("Bytes", bytes), arg("WrittenBy", sortedText(writes, ", ")), arg("ReadBy", sortedText(reads, ", "))}
 	w.add(op, remark.Layout, remark.Analysis, "RemarkLayoutConversion", text, append(args, w.costArgs(total)...)...)
+}
+
+// sortedText joins a list in which each text stands once, in an order that is not that of uses.
+func sortedText(list []string, separator string) string {
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), separator)
 }
 
 func loopsAround(op *ir.Op) (n int) {

@@ -54,7 +54,7 @@ var patterns = ir.Table[[]pattern]{
 	OpAlloca & ir.Place:       {unusedSlot},
 	OpIf & ir.Place:           {constantIf, unusedIfResults, equalYields},
 	OpFor & ir.Place:          {shortFor, invariantCarried, unusedCarried, steppedCarried},
-	OpLoop & ir.Place:         {invariantCarried},
+	OpLoop & ir.Place:         {invariantCarried, unusedCarried},
 }
 
 // Simplify applies the first pattern that matches an op. Elementwise ops have one more.
@@ -67,10 +67,10 @@ func Simplify(b *ir.Builder, op *ir.Op) bool {
 	return op.Traits().Has(ir.Elementwise) && len(op.Def.Results) == 1 && op.Code() != OpAssume && uniformOperands(b, op)
 }
 
-// DropUnused drops the dead parts of an op, before which the builder stands: dead carried values of a for, unused results of an if, an unused weak load.
+// DropUnused drops the dead parts of an op, before which the builder stands: dead carried values and results of a loop, unused results of an if, an unused weak load.
 func DropUnused(b *ir.Builder, op *ir.Op) bool {
 	switch op.Code() {
-	case OpFor:
+	case OpFor, OpLoop:
 		return unusedCarried(b, op)
 	case OpIf:
 		return unusedIfResults(b, op)

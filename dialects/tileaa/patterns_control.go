@@ -84,12 +84,8 @@ func exitsOf(op *ir.Op) []*ir.Op {
 
 // unusedIfResults drops results of an if without uses.
 func unusedIfResults(b *ir.Builder, op *ir.Op) bool {
-	keep, all := make([]bool, op.NumResults()), true
-	for i, r := range op.Results() {
-		keep[i] = r.HasUses()
-		all = all && keep[i]
-	}
-	if all {
+	keep := used(op.Results())
+	if !slices.Contains(keep, false) {
 		return false
 	}
 	for _, end := range exitsOf(op) {
@@ -212,77 +208,52 @@ func usedOnlyBy(v *ir.Value, ops []*ir.Op) bool {
 	return true
 }
 
-// unusedCarried drops dead carried values of a for: their results are not used, and in the body they only contribute to dead carried values.
+// unusedCarried drops what is dead of the carried values and results of a loop: results that are not used, and carried values that only dead ones need.
 func unusedCarried(b *ir.Builder, op *ir.Op) bool {
 	f, _ := ir.LoopOf(op)
-	next := op.Body().Terminator()
-	if next == nil || next.Code() != OpContinue || len(f.Continues()) != 1 || !slices.ContainsFunc(op.Results(), unusedValue) {
+	counted := f.Kind == ir.CountedFlow
+	if counted && !slices.ContainsFunc(op.Results(), unusedValue) {
 		return false
 	}
-	needed := liveInBody(f, next)
-	args := f.Carried()
-	keep := make([]bool, len(args))
+	needed := ir.NeededIn(f)
+	args, results := f.Carried(), used(op.Results())
+	carried := make([]bool, len(args))
 	for i, a := range args {
-		keep[i] = op.Result(i).HasUses() || needed[a]
+		carried[i] = needed[a] || counted && results[i]
 	}
-	if !slices.Contains(keep, false) {
+	if counted {
+		results = carried
+	}
+	if !slices.Contains(carried, false) && !slices.Contains(results, false) {
 		return false
 	}
-	f.SetInits(kept(f.Inits(), keep))
-	body := dropResults(b, op, keep).Body()
-	keepOperands(next, keep)
-	for o := next.Prev(); o != nil; {
-		prev := o.Prev()
-		if ir.IsDead(o) {
-			o.Erase()
-		}
-		o = prev
+	inits := f.Inits()
+	for _, next := range f.Continues() {
+		keepOperands(next, carried)
 	}
-	for i := len(keep) - 1; i >= 0; i-- {
-		if !keep[i] {
-			body.EraseArg(i + 1)
+	if !counted {
+		for _, end := range f.Exits() {
+			keepOperands(end, results)
 		}
 	}
+	f.SetInits(kept(inits, carried))
+	for i, a := range slices.Backward(args) {
+		if !carried[i] {
+			a.ReplaceAllUsesWith(inits[i]) // in what is dead, too
+			op.Body().EraseArg(a.Index())
+		}
+	}
+	dropResults(b, op, results)
 	return true
 }
 
 func unusedValue(v *ir.Value) bool { return !v.HasUses() }
 
-// liveInBody are the live values of the body of a for: those on which its effects and its used results depend.
-func liveInBody(f ir.Flow, next *ir.Op) map[*ir.Value]bool {
-	needed := map[*ir.Value]bool{}
-	var list []*ir.Value
-	need := func(v *ir.Value) {
-		if !needed[v] {
-			needed[v] = true
-			list = append(list, v)
-		}
+// used says of each value whether it has uses.
+func used(vs []*ir.Value) []bool {
+	list := make([]bool, len(vs))
+	for i, v := range vs {
+		list[i] = v.HasUses()
 	}
-	needOperands := func(op *ir.Op) {
-		ir.Walk(op, ir.PreOrder, func(o *ir.Op) {
-			for i := range o.NumOperands() {
-				need(o.Operand(i))
-			}
-		})
-	}
-	for op := next.Prev(); op != nil; op = op.Prev() {
-		if !ir.WithoutEffect(op) {
-			needOperands(op)
-		}
-	}
-	for i, r := range f.Op.Results() {
-		if r.HasUses() {
-			need(next.Operand(i))
-		}
-	}
-	for len(list) > 0 {
-		v := list[len(list)-1]
-		list = list[:len(list)-1]
-		if i, ok := f.CarriedIndex(v); ok {
-			need(next.Operand(i))
-		} else if op := v.DefiningOp(); op != nil && op.Block() == next.Block() {
-			needOperands(op)
-		}
-	}
-	return needed
+	return list
 }

@@ -438,59 +438,6 @@ func TestCanonicalizeControlFlow(t *testing.T) {
 			use %2 : tile<i32>
 			use %3 : tile<i32>
 			use %4 : tile<i32>`},
-		{Says: "carried values that do not change or that nobody needs go", In: `
-			%one = constant <i32: 1> : tile<i32>
-			%0, %1, %2 = for %x, %y, %one, inits(%x, %y, %x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> (tile<i32>, tile<i32>, tile<i32>) (%i: tile<i32>, %u: tile<i32>, %v: tile<i32>, %w: tile<i32>) {
-				%3 = addi %u, %v : tile<i32>
-				%4 = addi %w, %one : tile<i32>
-				continue %3, %v, %4 : (tile<i32>, tile<i32>, tile<i32>)
-			}
-			use %0 : tile<i32>
-			use %1 : tile<i32>`, Out: `
-			%one = constant <i32: 1> : tile<i32>
-			%0 = for %x, %y, %one, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %u: tile<i32>) {
-				%3 = addi %u, %y : tile<i32>
-				continue %3 : (tile<i32>)
-			}
-			use %0 : tile<i32>
-			use %y : tile<i32>`},
-		{Says: "carried values that only need each other go, with a loop between them", In: `
-			%one = constant <i32: 1> : tile<i32>
-			%0, %1, %2 = for %x, %y, %one, inits(%x, %y, %x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> (tile<i32>, tile<i32>, tile<i32>) (%i: tile<i32>, %u: tile<i32>, %v: tile<i32>, %w: tile<i32>) {
-				%3 = addi %u, %i : tile<i32>
-				%4 = for %x, %y, %one, inits(%w) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%j: tile<i32>, %s: tile<i32>) {
-					%5 = muli %s, %v : tile<i32>
-					continue %5 : (tile<i32>)
-				}
-				%6 = addi %v, %4 : tile<i32>
-				continue %3, %4, %6 : (tile<i32>, tile<i32>, tile<i32>)
-			}
-			use %0 : tile<i32>`, Out: `
-			%one = constant <i32: 1> : tile<i32>
-			%0 = for %x, %y, %one, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %u: tile<i32>) {
-				%3 = addi %u, %i : tile<i32>
-				continue %3 : (tile<i32>)
-			}
-			use %0 : tile<i32>`},
-		{Says: "a carried value stays that another one, or an effect, needs", In: `
-			%one = constant <i32: 1> : tile<i32>
-			%0, %1, %2 = for %x, %y, %one, inits(%x, %y, %x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> (tile<i32>, tile<i32>, tile<i32>) (%i: tile<i32>, %u: tile<i32>, %v: tile<i32>, %w: tile<i32>) {
-				%3 = addi %u, %v : tile<i32>
-				%4 = addi %v, %i : tile<i32>
-				%5 = muli %w, %i : tile<i32>
-				use %5 : tile<i32>
-				continue %3, %4, %5 : (tile<i32>, tile<i32>, tile<i32>)
-			}
-			use %0 : tile<i32>`, Out: `
-			%one = constant <i32: 1> : tile<i32>
-			%0, %1, %2 = for %x, %y, %one, inits(%x, %y, %x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> (tile<i32>, tile<i32>, tile<i32>) (%i: tile<i32>, %u: tile<i32>, %v: tile<i32>, %w: tile<i32>) {
-				%3 = addi %u, %v : tile<i32>
-				%4 = addi %v, %i : tile<i32>
-				%5 = muli %w, %i : tile<i32>
-				use %5 : tile<i32>
-				continue %3, %4, %5 : (tile<i32>, tile<i32>, tile<i32>)
-			}
-			use %0 : tile<i32>`},
 	})
 }
 

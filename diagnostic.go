@@ -136,8 +136,8 @@ func errorOf(err error) *Error {
 
 func diagnosticFrom(d *ir.Diagnostic, kind Kind) Diagnostic {
 	out := Diagnostic{Severity: Severity(d.Severity.String()), Kind: kind, Place: placeFrom(d.Loc), Message: d.Msg}
-	for i := range d.Notes {
-		out.Notes = append(out.Notes, diagnosticFrom(&d.Notes[i], ""))
+	for _, n := range d.AllNotes() {
+		out.Notes = append(out.Notes, diagnosticFrom(&n, ""))
 	}
 	return out
 }

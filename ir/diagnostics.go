@@ -68,6 +68,20 @@ func (dg *Diagnostic) Note(loc Location, format string, args ...any) *Diagnostic
 	return dg
 }
 
+// maxCallNotes is how many calls a diagnostic about inlined code names: as MLIR does.
+const maxCallNotes = 10
+
+// AllNotes are notes about the calls that the code in question was inlined through, innermost first, in MLIR's words, and then those that are attached.
+func (dg *Diagnostic) AllNotes() []Diagnostic {
+	var calls []Diagnostic
+	if stack := CallStack(dg.Loc); len(stack) > 1 {
+		for _, l := range stack[1:min(len(stack), 1+maxCallNotes)] {
+			calls = append(calls, Diagnostic{Severity: Note, Loc: l, Msg: "called from"})
+		}
+	}
+	return append(calls, dg.Notes...)
+}
+
 // String is the diagnostic as a person reads it, "file:line:col: error: message", notes on lines of their own.
 func (dg *Diagnostic) String() string {
 	var b strings.Builder
@@ -78,8 +92,8 @@ func (dg *Diagnostic) String() string {
 		fmt.Fprintf(&b, "%s: %s\n", d.Severity, d.Msg)
 	}
 	write(dg)
-	for i := range dg.Notes {
-		write(&dg.Notes[i])
+	for _, n := range dg.AllNotes() {
+		write(&n)
 	}
 	return b.String()
 }
@@ -111,6 +125,15 @@ func LocString(l Location) string {
 		return fmt.Sprintf("%s:%d:%d", file, line, col)
 	}
 	return ""
+}
+
+// CallText is LocString with the calls that inlined code came through, "helper.py:28:5, called from kernel.py:42:24".
+func CallText(l Location) string {
+	var places []string
+	for _, at := range CallStack(l) {
+		places = append(places, LocString(at))
+	}
+	return strings.Join(places, ", called from ")
 }
 
 // Placed is a message behind its place, "file:line:col: message", or alone where the location names no file.

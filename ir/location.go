@@ -3,7 +3,6 @@ package ir
 import (
 	"fmt"
 	"path"
-	"strconv"
 )
 
 // Location says where an operation came from. Locations are immutable and may be shared; nil is never a location, use
@@ -85,29 +84,48 @@ func fileLine(l Location, visits *int) (file string, line, col uint32, ok bool) 
 	return "", 0, 0, false
 }
 
-// maxInlined bounds how many calls deep inlined code is followed.
-const maxInlined = 100
+// maxCalls bounds how many calls inlined code is followed through.
+const maxCalls = 100
+
+// CallStack is the place of a location in its own source, and if it is inlined code, the places of the calls that it came through, innermost first.
+// What names no file is left out.
+func CallStack(l Location) (stack []Location) {
+	for range maxCalls {
+		site, inlined := l.(*CallSiteLoc)
+		if !inlined {
+			break
+		}
+		if inner, nested := site.Callee.(*CallSiteLoc); nested { // callsite(callsite(a at b) at c) is a, b, c
+			l = &CallSiteLoc{inner.Callee, &CallSiteLoc{inner.Caller, site.Caller}}
+			continue
+		}
+		stack = appendPlace(stack, site.Callee)
+		l = site.Caller
+	}
+	return appendPlace(stack, l)
+}
+
+func appendPlace(stack []Location, l Location) []Location {
+	if _, _, _, ok := FileLine(l); ok {
+		return append(stack, l)
+	}
+	return stack
+}
 
 // ShortPlace is "file:line:col" without folders, "" when the location names no file; of inlined code it is the place in the kernel
 // with that in the function behind it, "kernel.py:42:24 (helper.py:28)".
 func ShortPlace(l Location) string {
-	file, line, col, ok := FileLine(l)
-	if !ok {
+	stack := CallStack(l)
+	if len(stack) == 0 {
 		return ""
 	}
-	inner := path.Base(file) + ":" + strconv.Itoa(int(line))
-	outer := l
-	for range maxInlined {
-		site, ok := outer.(*CallSiteLoc)
-		if !ok {
-			break
-		}
-		outer = site.Caller
+	file, line, col, _ := FileLine(stack[len(stack)-1])
+	place := fmt.Sprintf("%s:%d:%d", path.Base(file), line, col)
+	if len(stack) > 1 {
+		file, line, _, _ = FileLine(stack[0])
+		place += fmt.Sprintf(" (%s:%d)", path.Base(file), line)
 	}
-	if f, n, c, ok := FileLine(outer); ok && outer != l {
-		return fmt.Sprintf("%s:%d:%d (%s)", path.Base(f), n, c, inner)
-	}
-	return fmt.Sprintf("%s:%d", inner, col)
+	return place
 }
 
 // IsUnknown reports whether a location says nothing.

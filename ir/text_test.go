@@ -315,3 +315,28 @@ func TestHostileTextsEndSoon(t *testing.T) {
 		}
 	}
 }
+
+// Inlined code has a stack of places, however its call sites nest; what names no file is not on it.
+func TestCallStacks(t *testing.T) {
+	at := func(file string) ir.Location { return &ir.FileLoc{File: file, Line: 1, Col: 2} }
+	call := func(callee, caller ir.Location) ir.Location { return &ir.CallSiteLoc{Callee: callee, Caller: caller} }
+	for _, tt := range []struct {
+		loc         ir.Location
+		text, short string
+	}{
+		{ir.UnknownLoc{}, "", ""},
+		{at("x/a"), "x/a:1:2", "a:1:2"},
+		{call(at("a"), at("b")), "a:1:2, called from b:1:2", "b:1:2 (a:1)"},
+		{call(at("a"), call(at("b"), at("c"))), "a:1:2, called from b:1:2, called from c:1:2", "c:1:2 (a:1)"},
+		{call(call(at("a"), at("b")), at("c")), "a:1:2, called from b:1:2, called from c:1:2", "c:1:2 (a:1)"},
+		{call(at("a"), call(ir.UnknownLoc{}, &ir.NameLoc{Name: "n", Child: at("c")})), "a:1:2, called from c:1:2", "c:1:2 (a:1)"},
+		{call(ir.UnknownLoc{}, at("b")), "b:1:2", "b:1:2"},
+	} {
+		if got := ir.CallText(tt.loc); got != tt.text {
+			t.Errorf("got %q, want %q", got, tt.text)
+		}
+		if got := ir.ShortPlace(tt.loc); got != tt.short {
+			t.Errorf("got %q, want %q", got, tt.short)
+		}
+	}
+}

@@ -31,11 +31,11 @@ func (in *Input) messages(worst ir.Severity) []string {
 	return lines
 }
 
-// message is the lines of a diagnostic and its notes.
+// message is the lines of a diagnostic and of all its notes.
 func (in *Input) message(d *ir.Diagnostic) []string {
 	lines := in.format(d)
-	for i := range d.Notes {
-		lines = append(lines, in.format(&d.Notes[i])...)
+	for _, n := range d.AllNotes() {
+		lines = append(lines, in.format(&n)...)
 	}
 	return lines
 }

@@ -147,8 +147,8 @@ func mlirMessage(d *ir.Diagnostic) string {
 		fmt.Fprintf(&b, "%s: %s: %s\n", place, d.Severity, d.Msg)
 	}
 	write(d)
-	for i := range d.Notes {
-		write(&d.Notes[i])
+	for _, n := range d.AllNotes() {
+		write(&n)
 	}
 	return b.String()
 }

@@ -29,28 +29,11 @@ func placesIn(s emu.Source) []Place {
 	return []Place{Place(s)}
 }
 
-// maxPlaces bounds how many call sites of a location are reported.
-const maxPlaces = 32
-
 // placesOf lists the source locations of an operation, the innermost first and then its callers.
 func placesOf(l ir.Location) (out []Place) {
-	for range maxPlaces {
-		c, ok := l.(*ir.CallSiteLoc)
-		inner := l
-		if ok {
-			inner = c.Callee
-		}
-		if nested, twice := inner.(*ir.CallSiteLoc); ok && twice { // callsite(callsite(a at b) at c) is a, b, c
-			l = &ir.CallSiteLoc{Callee: nested.Callee, Caller: &ir.CallSiteLoc{Callee: nested.Caller, Caller: c.Caller}}
-			continue
-		}
-		if file, line, col, known := ir.FileLine(inner); known {
-			out = append(out, Place{file, int(line), int(col)})
-		}
-		if !ok {
-			return out
-		}
-		l = c.Caller
+	for _, at := range ir.CallStack(l) {
+		file, line, col, _ := ir.FileLine(at)
+		out = append(out, Place{file, int(line), int(col)})
 	}
 	return out
 }

@@ -51,7 +51,7 @@ func (m *machine) undefAt(t *tile, i int, what string) error {
 	text := what + " is undefined"
 	if t.why != nil {
 		place := "'" + t.why.op.Name() + "'"
-		if s := ir.LocString(t.why.op.Loc()); s != "" {
+		if s := ir.CallText(t.why.op.Loc()); s != "" {
 			place += " at " + s
 		}
 		text += fmt.Sprintf("; it depends on %s, %s", place, t.why.text())

@@ -65,6 +65,11 @@ func TestReportsNameWhatMadeAValueUndefined(t *testing.T) {
 		%s = muli %x, %x : tile<2xi64>
 		%u = store_view_tko weak %s, %p[%i] : tile<2xi64>, partition_view<tile=(2), tensor_view<4xi64, strides=[1]>>, tile<i32> -> token`,
 			"it depends on 'cuda_tile.load_view_tko' at test.tileir:10:12, whose element [1] lies outside 'out', and which names no padding"},
+		{"an element that a helper divides", "1", ragged + `
+		%none = constant <i64: [1, 0]> : tile<2xi64>
+		%s = divi %ones, %none signed : tile<2xi64> loc(callsite("helper.py":3:9 at "kernel.py":20:7))
+		%u = store_view_tko weak %s, %p[%i] : tile<2xi64>, partition_view<tile=(2), tensor_view<4xi64, strides=[1]>>, tile<i32> -> token`,
+			"it depends on 'cuda_tile.divi' at helper.py:3:9, called from kernel.py:20:7, whose element [1] divides by 0"},
 		{"an element without padding divides", "1", ragged + `
 		%s = divi %ones, %x signed : tile<2xi64>
 		%u = store_view_tko weak %s, %p[%i] : tile<2xi64>, partition_view<tile=(2), tensor_view<4xi64, strides=[1]>>, tile<i32> -> token`,

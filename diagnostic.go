@@ -60,7 +60,7 @@ type Diagnostic struct {
 	Kind     Kind         // what went wrong, for programs; "" of notes
 	Place    Place        // where in the source
 	Message  string       // without the place
-	Notes    []Diagnostic // what belongs to it: their severity is note
+	Notes    []Diagnostic // the calls that inlined code came through, and what else belongs to it: their severity is note
 }
 
 // String is the diagnostic as a person reads it, "file:line:column: error: message", with its notes on lines of their own.

@@ -21,8 +21,7 @@ func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 		}
 		switch op.Code() {
 		case tileaa.OpNumPrograms:
-			left := maxScalarUses
-			persistent = usedAsStride(op.Result(0), &left)
+			persistent = usedAsStride(op.Result(0), map[*ir.Value]bool{})
 		case tileaa.OpFor:
 			persistent = !CarriesTiles(op) && IsGridStride(op)
 		case tileaa.OpAddi:
@@ -43,22 +42,20 @@ func hintedBlocks(s *pass.State, entry *ir.Op) int {
 	return max(1, s.EntryHint(entry, "occupancy"))
 }
 
-// maxScalarUses bounds the uses that are followed from the number of blocks, and the values that are followed to a block's number.
-const maxScalarUses = 64
-
 // usedAsStride reports whether a loop's step is computed from a scalar, or an addition in a loop takes what is.
-func usedAsStride(v *ir.Value, left *int) bool {
+func usedAsStride(v *ir.Value, seen map[*ir.Value]bool) bool {
+	if seen[v] {
+		return false
+	}
+	seen[v] = true
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		op := u.Owner()
-		if *left--; *left < 0 {
-			return false
-		}
 		f, loop := ir.As[tileaa.For](op)
 		switch {
 		case loop && f.Step() == v, op.Code() == tileaa.OpAddi && ir.EnclosingLoop(op) != nil:
 			return true
 		case len(op.Results()) == 1 && op.NumRegions() == 0 && !tileaa.IsRanked(op.Result(0)):
-			if usedAsStride(op.Result(0), left) {
+			if usedAsStride(op.Result(0), seen) {
 				return true
 			}
 		}
@@ -82,6 +79,9 @@ func isStride(v *ir.Value) bool {
 	return !known || n > 1
 }
 
+// maxScalars bounds the values that are followed to a block's number.
+const maxScalars = 64
+
 // countsFromBlockID reports whether a scalar is the block's number plus any number of strides: so it is if all incoming values of a phi are,
 // given that it is itself.
 func countsFromBlockID(v *ir.Value) bool {
@@ -91,7 +91,7 @@ func countsFromBlockID(v *ir.Value) bool {
 		if seen[v] {
 			return true
 		}
-		if seen[v] = true; len(seen) > maxScalarUses {
+		if seen[v] = true; len(seen) > maxScalars {
 			return false
 		}
 		if incoming, ok := ir.Incoming(v); ok {

@@ -99,9 +99,13 @@ func becomesScales(v *ir.Value) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		switch op := u.Owner(); op.Code() {
 		case tileaa.OpDot:
-			return u.Index() > 2
+			if u.Index() > 2 {
+				return true
+			}
 		case tileaa.OpReshape, tileaa.OpPermute:
-			return becomesScales(op.Result(0))
+			if becomesScales(op.Result(0)) {
+				return true
+			}
 		}
 	}
 	return false

@@ -62,6 +62,7 @@ type assigner struct {
 	open  map[*ir.Value]bool   // values on the stack of infer: a cycle back to one of them contributes nothing
 	draft map[*ir.Value]anchor // what infer found while some value was open
 
+	order     ir.Order // of the ops before the pass
 	phis      ir.Phis
 	recurrent map[*ir.Value]bool // what recurs has found
 	made      map[demand]*ir.Value
@@ -74,7 +75,7 @@ func newAssigner(s *pass.State, entry *ir.Op) *assigner {
 	return &assigner{
 		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry), lines: linesOf(s, entry), factors: factorsOf(s, entry),
 		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
-		interleaved: interleavings(s, entry), recurrent: map[*ir.Value]bool{},
+		interleaved: interleavings(s, entry), order: s.Ctx.OrderOf(entry), recurrent: map[*ir.Value]bool{},
 	}
 }
 
@@ -173,7 +174,7 @@ func (a *assigner) demanded(v *ir.Value, t *tileaa.TileType) layout.Layout {
 	var visit func(v *ir.Value) (layout.Layout, bool)
 	visit = func(v *ir.Value) (layout.Layout, bool) {
 		seen[v] = true
-		for u := v.FirstUse(); u != nil; u = u.Next() {
+		for _, u := range a.order.Uses(v) {
 			switch op := u.Owner(); {
 			case op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore || op.Code() == tileaa.OpTiledStore:
 				if n := a.access(op); !n.none() && slices.Equal(n.l.Shape(), layout.Dims(t.Shape)) {

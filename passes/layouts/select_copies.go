@@ -37,17 +37,18 @@ func SelectCopies(s *pass.State) error {
 	})
 	known := facts.New(s.Ctx, s.Module)
 	turns := sharedSlotLoops(s)
-	rows := &rowLoops{s, known, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}}
+	order := s.Ctx.OrderOf(s.Module)
+	rows := &rowLoops{s, known, order, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}}
 	for _, load := range loads {
 		s.Step()
 		if turns[load.ParentOp()] {
 			continue
 		}
-		c := copiedLoad{load: load, inLoop: load.ParentOp().Code() == tileaa.OpFor}
+		c := copiedLoad{load: load, order: order, inLoop: load.ParentOp().Code() == tileaa.OpFor}
 		if mem, ok := c.asyncBuffer(s, known); ok {
 			c.copyTo(s, mem)
 		} else if l, ok := rows.find(&c); ok {
-			l.copy(s)
+			l.copy(s, order)
 		}
 	}
 	return nil
@@ -96,6 +97,7 @@ func registersForSharedSlot(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, a
 // copiedLoad is a load that asynchronous copies replace, with its users.
 type copiedLoad struct {
 	load       *ir.Op
+	order      ir.Order
 	inLoop     bool // the load is in a loop
 	converts   []*conversion
 	store      tileaa.BufferStore // to the buffer that wgmma, or threads with scalar products, read
@@ -136,7 +138,7 @@ func (c *copiedLoad) multiplied() bool {
 // find lists the users of a tile through views: conversions, a store that only products read, and others. Of users behind the views in
 // between it reports false if there are others.
 func (c *copiedLoad) find(v *ir.Value, between []*ir.Op) bool {
-	for u := v.FirstUse(); u != nil; u = u.Next() {
+	for _, u := range c.order.Uses(v) {
 		switch op := u.Owner(); {
 		case op.Code() == tileaa.OpConvertLayout:
 			c.converts = append(c.converts, &conversion{op: op, views: between})

@@ -28,6 +28,7 @@ import (
 type rowLoops struct {
 	s         *pass.State
 	known     *facts.Facts
+	order     ir.Order
 	loads     map[*ir.Op][]rowLoad // by loop
 	staged    map[*ir.Op][]rowLoad // of loops with one product: loads that a factor is computed from
 	registers map[*ir.Op][]rowLoad // of loops with products: small loads that threads read back into registers
@@ -103,9 +104,9 @@ func (r *rowLoops) find(c *copiedLoad) (l rowLoad, ok bool) {
 }
 
 // copy makes the load a copy.
-func (l rowLoad) copy(s *pass.State) {
-	c := copiedLoad{load: l.load}
-	for _, u := range l.load.Result(0).Uses() {
+func (l rowLoad) copy(s *pass.State, order ir.Order) {
+	c := copiedLoad{load: l.load, order: order}
+	for _, u := range order.Uses(l.load.Result(0)) {
 		c.otherUsers = append(c.otherUsers, u.Owner())
 	}
 	c.copyTo(s, l.mem)

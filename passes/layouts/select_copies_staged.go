@@ -35,7 +35,7 @@ func (r *rowLoops) stagedOf(loop *ir.Op) (list []rowLoad) {
 	var raw, stored int // bytes of an iteration
 	for _, v := range product.Operands()[:2] {
 		for _, load := range r.loadsFor(v, loop) {
-			c := copiedLoad{load: load}
+			c := copiedLoad{load: load, order: r.order}
 			if _, ok := c.asyncBuffer(r.s, r.known); ok {
 				continue
 			}

@@ -451,11 +451,13 @@ func (st *stage) releaseAfterLand(body *ir.Block) bool {
 
 // landing is the dot_land of a block that is the first to read a product's sum; nil without one.
 func landing(d tileaa.Dot, body *ir.Block) *ir.Op {
-	u := tileaa.LastOfSum(d).Result().FirstUse()
-	if u == nil || !ir.Is[tileaa.DotLand](u.Owner()) || u.Owner().Block() != body {
-		return nil
+	sum := tileaa.LastOfSum(d).Result()
+	for op := body.First(); op != nil; op = op.Next() {
+		if land, ok := ir.As[tileaa.DotLand](op); ok && land.Source() == sum {
+			return op
+		}
 	}
-	return u.Owner()
+	return nil
 }
 
 // rewrite makes a stage fill and read the slot at a position of its rings. All its copies begin where its last one did: a commit is for those

@@ -122,8 +122,8 @@ func (k *skewCandidate) pays(d tileaa.Dot) bool {
 	case a.Group > 0 && (tileaa.AddsApart(d.Op, a) || !words):
 		return false
 	}
-	feeds, stored := k.feedsProduct(d.Result(), map[*ir.Op]bool{})
-	if !feeds {
+	reaches := k.feedsProduct(d.Result(), map[*ir.Op]feeding{})
+	if !reaches.feeds {
 		return false
 	}
 	t, plan := k.s.Target, tileaa.PlanOf(k.entry)
@@ -133,7 +133,7 @@ func (k *skewCandidate) pays(d tileaa.Dot) bool {
 		here = all
 	}
 	with := here + kernel.RegistersOf(d.Result())
-	if a.Group > 0 && stored {
+	if a.Group > 0 && reaches.stored {
 		with += storeRegisters
 	}
 	limit := plan.Registers(t.RegistersPerThread)
@@ -155,26 +155,34 @@ const expandedAddressRegisters = 16
 const storeRegisters = 24
 
 // feedsProduct reports whether a value reaches a product of the same iteration, and whether it does so through a buffer.
-func (k *skewCandidate) feedsProduct(v *ir.Value, seen map[*ir.Op]bool) (feeds, stored bool) {
-	for _, u := range v.Uses() {
+func (k *skewCandidate) feedsProduct(v *ir.Value, known map[*ir.Op]feeding) (all feeding) {
+	for u := v.FirstUse(); u != nil; u = u.Next() {
 		op := u.Owner().AncestorIn(k.loop.Op.Body()) // a branch, if the value is used in one
-		if op == nil || seen[op] {
+		if op == nil {
 			continue
 		}
-		seen[op] = true
-		results := op.Results()
-		store, buffered := ir.As[tileaa.BufferStore](op)
-		if buffered {
-			results = []*ir.Value{store.Buffer()}
+		f, ok := known[op]
+		if !ok {
+			known[op] = feeding{} // of itself, through a buffer
+			f.feeds = tileaa.IsProduct(op)
+			results := op.Results()
+			store, buffered := ir.As[tileaa.BufferStore](op)
+			if buffered {
+				results = []*ir.Value{store.Buffer()}
+			}
+			for _, r := range results {
+				x := k.feedsProduct(r, known)
+				f.feeds, f.stored = f.feeds || x.feeds, f.stored || x.stored || x.feeds && buffered
+			}
+			known[op] = f
 		}
-		feeds = feeds || tileaa.IsProduct(op)
-		for _, r := range results {
-			f, s := k.feedsProduct(r, seen)
-			feeds, stored = feeds || f, stored || s || f && buffered
-		}
+		all.feeds, all.stored = all.feeds || f.feeds, all.stored || f.stored
 	}
-	return feeds, stored
+	return all
 }
+
+// feeding says whether a value reaches a product, and whether it does so through a buffer.
+type feeding struct{ feeds, stored bool }
 
 // inFlight reports whether the chain stays in flight into the next iteration (tensor unit), inWarpgroups whether it does to the end of this
 // one (wgmma).

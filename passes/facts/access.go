@@ -169,21 +169,26 @@ func (f *Facts) BlockVector(block tileaa.BlockTile, d int) int64 {
 	}
 	zeros := f.Of(memref.Base()).ZeroBits
 	for e := range t.Shape {
-		b := f.dim(block, e)
-		z := size
-		if e == d {
-			z += b.startZeros()
-		} else {
-			z += f.Stride(memref, b.a).ZeroBits
-			if b.sparse {
-				z += b.index.ZeroBits
-			} else if b.tile == 1 {
-				z += b.startZeros()
-			}
-		}
-		zeros = min(zeros, z)
+		zeros = min(zeros, size+f.offsetZeros(block, e, d))
 	}
 	return powerBelow(along.tile, zeros-size)
+}
+
+// offsetZeros is how many low bits of the offset, in elements, at which an access along tile dimension d begins are known to be zero for what dimension e
+// adds to it.
+func (f *Facts) offsetZeros(block tileaa.BlockTile, e, d int) int {
+	b := f.dim(block, e)
+	if e == d {
+		return b.startZeros()
+	}
+	zeros := f.Stride(memrefOf(block), b.a).ZeroBits
+	switch {
+	case b.sparse:
+		zeros += b.index.ZeroBits
+	case b.tile == 1:
+		zeros += b.startZeros()
+	}
+	return zeros
 }
 
 // FastDim is the tile dimension that is contiguous in memory: the last one longer than 1 whose array dimension has stride

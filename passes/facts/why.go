@@ -34,23 +34,12 @@ func (f *Facts) WhyNotWider(block tileaa.BlockTile, d, bytes int) []string {
 	}
 	size := log2(int64(elem))
 	for e := range t.Shape {
-		b := f.dim(block, e)
-		z := size
-		switch {
+		switch z := size + f.offsetZeros(block, e, d); {
+		case z >= zeros:
 		case e == d:
-			if z += b.startZeros(); z < zeros {
-				say("first element of the tile not %d-byte aligned%s", bytes, knownAlignment(z))
-			}
-			continue
-		case b.sparse:
-			z += f.Stride(memref, b.a).ZeroBits + b.index.ZeroBits
-		case b.tile == 1:
-			z += f.Stride(memref, b.a).ZeroBits + b.startZeros()
+			say("first element of the tile not %d-byte aligned%s", bytes, knownAlignment(z))
 		default:
-			z += f.Stride(memref, b.a).ZeroBits
-		}
-		if z < zeros {
-			say("stride not %d-byte aligned: dimension %d%s", bytes, b.a, knownAlignment(z))
+			say("stride not %d-byte aligned: dimension %d%s", bytes, f.dim(block, e).a, knownAlignment(z))
 		}
 	}
 	if n := f.BlockMaskVector(block, d); n < min(want, along.tile) {

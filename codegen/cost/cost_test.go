@@ -359,7 +359,7 @@ func TestThreadsAreRelievedOfCopiesWhereTheyHaveHalfAsMuchToDoAsTheTensorUnit(t 
 		want bool
 	}{"attention": {attention, 2, true}, "64 rows": {wide, 2, true}, "gemm": {gemm, 2, false}, "mma.sync": {threads, 2, false}, "a block less": {block, 2, false},
 		"two layers": {layers, 4, true}, "so much of copies": {layers, 2, false}} {
-		if got := c.l.ProducersPay(sm(t, "sm_100"), 1, 1, c.part); got != c.want {
+		if got := c.l.ProducerPays(sm(t, "sm_100"), 1, c.part); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

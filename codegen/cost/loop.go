@@ -268,11 +268,11 @@ func (l Loop) StagedSlots(t *target.Target, shared [MaxStagedSlots + 1]int) int 
 	return best
 }
 
-// ProducersPay reports whether so many producer warps pay: the consumers' own instructions take more than 1/part of the tensor unit's time,
-// which would idle while they also issue copies. A second resident block hides more than that, so the extra warps may not cost it.
-func (l Loop) ProducersPay(t *target.Target, producers, slots, part int) bool {
+// ProducerPays reports whether a producer warp pays: the consumers' own instructions take more than 1/part of the tensor unit's time,
+// which would idle while they also issue copies. A second resident block hides more than that, so the extra warp may not cost it.
+func (l Loop) ProducerPays(t *target.Target, slots, part int) bool {
 	with := l
-	with.Producers += producers
+	with.Producers++
 	return l.TensorColumns > 0 && part*l.Issue/instrsPerCycle > l.MatrixCycles*sm80Products/t.Products && !losesSecondBlock(l.Blocks(t, slots), with.Blocks(t, slots))
 }
 

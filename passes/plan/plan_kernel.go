@@ -468,7 +468,7 @@ func producerWarps(costs *pricing, warps int) int {
 		if l.computesBetween {
 			part = 4
 		}
-		return l.ProducersPay(s.Target, 1, l.slots, part)
+		return l.ProducerPays(s.Target, l.slots, part)
 	}) {
 		return 1
 	}

@@ -131,6 +131,20 @@ func (l Layout) BroadcastSource(shape []int) Layout {
 // result are those of the first tile followed by those of the second.
 func (l Layout) Cat(dim int) Layout { return l.Repeat(Reg, dim, 1) }
 
+// CatInLanes is the layout of two tiles of layout l one after the other along dim, if several lanes hold the same of l: the first such bit of the lane tells
+// which tile an element is of, and threads hold no more registers than before. ok is false if all bits of the lane tell elements apart.
+func (l Layout) CatInLanes(dim int) (joined Layout, bit int, ok bool) {
+	bit = slices.Index(l.bases[Lane], 0)
+	if bit < 0 {
+		return l, 0, false
+	}
+	joined = l.Cat(dim)
+	b := joined.copied(Reg, 0)
+	last := len(b[Reg]) - 1
+	b[Lane][bit], b[Reg] = b[Reg][last], b[Reg][:last]
+	return fromBases(joined.shape, b), bit, true
+}
+
 // Cut is the layout of a bitcast to elements 2^n times as narrow: the number of a part within its element becomes the lowest register bits, everything
 // else stays. l has one dimension.
 func (l Layout) Cut(n int) Layout {

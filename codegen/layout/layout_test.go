@@ -399,6 +399,39 @@ func TestTheZeroLayoutIsNoOther(t *testing.T) {
 	}
 }
 
+// A lane that knows nothing of two tiles tells which of them an element of both is of; threads have as many registers as before.
+func TestCatInLanes(t *testing.T) {
+	seen := 0
+	rapid.Check(t, func(t *rapid.T) {
+		l := drawLayout(t, []int{8, 16}, 0, true)
+		dim := rapid.IntRange(0, 1).Draw(t, "dim")
+		joined, bit, ok := l.CatInLanes(dim)
+		if ok != slices.Contains(l.Column(Lane), 0) {
+			t.Fatalf("%s: %t", l, ok)
+		} else if !ok {
+			return
+		}
+		seen++
+		if joined.Regs() != l.Regs() || joined.Shape()[dim] != 2*l.Shape()[dim] {
+			t.Fatalf("%s becomes %s", l, joined)
+		}
+		for reg := range l.Regs() {
+			for lane := range l.Lanes() {
+				for warp := range l.Warps() {
+					want := l.Coords(l.Apply(reg, lane, warp, 0))
+					want[dim] += lane >> bit & 1 * l.Shape()[dim]
+					if got := joined.Coords(joined.Apply(reg, lane, warp, 0)); !slices.Equal(got, want) {
+						t.Fatalf("register %d of lane %d of warp %d is element %v, want %v", reg, lane, warp, got, want)
+					}
+				}
+			}
+		}
+	})
+	if seen == 0 {
+		t.Error("no layout had room in its lanes")
+	}
+}
+
 func TestExtractFindsThePiecesOfCat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLayout(t, []int{8, 16}, 0, true)

@@ -170,10 +170,16 @@ func wholeWords(regs []int, per int) bool {
 	return true
 }
 
-// cat: the registers of the first tile, then those of the second.
+// cat: the registers of the first tile, then those of the second; or those of one of them, as a bit of the lane says.
 func cat(f *fn, op *ir.Op) {
 	x, y := f.lhsRhs(op)
 	to := tileaa.AsTile(op.Result(0))
+	l := layoutOf(tileaa.AsTile(op.Operand(0)), f.warps)
+	if inLanes, bit, ok := l.CatInLanes(tileaa.DimOf(op)); ok && inLanes.Equal(layoutOf(to, f.warps)) {
+		first := f.icmp(eq, f.and(f.lane(), i32(1<<bit)), i32(0))
+		f.set(op, f.choose(first, []*tile{x}, []*tile{y})[0])
+		return
+	}
 	out := f.newTile(to.Elem, numRegs(to))
 	if x.len()+y.len() != out.len() {
 		f.bug("%d and %d registers become %d of %s", x.len(), y.len(), out.len(), ir.ShortType(to))

@@ -101,10 +101,13 @@ func catLayouts(c Cat) string {
 		return wrong
 	}
 	from, to := LayoutOf(c.Lhs()), LayoutOf(c.Result())
-	if from != nil && to != nil && !from.Cat(int(c.Dim())).Equal(*to) {
-		return "needs a layout with a last register bit that tells what is of lhs from what is of rhs"
+	if from == nil || to == nil || from.Cat(int(c.Dim())).Equal(*to) {
+		return ""
 	}
-	return ""
+	if inLanes, _, ok := from.CatInLanes(int(c.Dim())); ok && inLanes.Equal(*to) {
+		return ""
+	}
+	return "needs a layout with a last register bit, or the first bit of the lane that told nothing, that tells what is of lhs from what is of rhs"
 }
 
 // cutLayouts checks the layouts of a bitcast between elements of different widths.

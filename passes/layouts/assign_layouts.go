@@ -145,7 +145,7 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 		return a.inferMapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Permute(tileaa.PermutationOf(op)) })
 	case tileaa.OpCat:
 		src := a.strongestOrDefault(op)
-		return anchor{src.l.Cat(tileaa.DimOf(op)), src.weight}
+		return anchor{catLayout(src.l, tileaa.DimOf(op)), src.weight}
 	case tileaa.OpExtract, tileaa.OpInsert:
 		s, ok := a.inRegs(op)
 		switch {
@@ -425,6 +425,15 @@ func operandLayout(op *ir.Op, v *ir.Value, l layout.Layout) layout.Layout {
 		return l.Permute(layout.Inverse(tileaa.PermutationOf(op)))
 	}
 	return l
+}
+
+// catLayout is the layout of two tiles of layout l one after the other: in the lanes where these hold the same, so that tiles that are taken apart and put
+// together again and again, as in a sort of rows, stay in as many registers.
+func catLayout(l layout.Layout, dim int) layout.Layout {
+	if joined, _, ok := l.CatInLanes(dim); ok {
+		return joined
+	}
+	return l.Cat(dim)
 }
 
 // compact drops the redundant register bits of a layout: no thread holds an element twice.

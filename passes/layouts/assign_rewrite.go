@@ -35,7 +35,7 @@ func (a *assigner) rewrite(op *ir.Op) {
 	case tileaa.OpCat:
 		l := a.strongestOrDefault(op).l
 		a.operandsIn(op, func(*tileaa.TileType) layout.Layout { return l })
-		a.setResults(op, compact(l.Cat(tileaa.DimOf(op))))
+		a.setResults(op, compact(catLayout(l, tileaa.DimOf(op))))
 	case tileaa.OpDot:
 		a.rewriteDot(op)
 	case tileaa.OpExtract, tileaa.OpInsert:

@@ -28,6 +28,7 @@ import (
 //	%e = addf %d, %c          #mma                        %d = dot %x, .. %c : #mma
 func Assign(s *pass.State) error {
 	for _, entry := range s.Entries() {
+		expandInserts(s, entry)
 		a := newAssigner(s, entry)
 		a.rewriteBlock(entry.Body())
 		s.EraseDead(entry) // the originals of what is rematerialized

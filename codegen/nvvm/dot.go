@@ -339,7 +339,7 @@ func (o factor) inBuffer(v *ir.Value) func(r, step int) reg {
 		first := at &^ uint64(vectors.Vec-1)
 		if t = loaded[first]; t == nil {
 			one := run{regs: o.upTo(0, vectors.Vec), guard: boolean(true)}
-			one.base, one.offset = o.sharedAddress(b, cols, first, reg{})
+			one.base, one.offset = o.sharedAddress(b, cols, first, corner{})
 			t = o.newTile(b.Elem, vectors.Vec)
 			o.loadRun("ld.shared", one, t, nil)
 			loaded[first] = t

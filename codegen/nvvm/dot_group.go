@@ -309,7 +309,7 @@ func (x *warpgroupOperand) descriptor(at []int, depth int) []reg {
 	case x.tensorOperand != nil:
 		return []reg{x.add(x.tensorOperand.memory.base, i32(x.tensorOperand.columnOf(at[x.row], depth)))}
 	}
-	base, bytes := x.sharedAddress(x.buffer, x.cols, x.offset(at, depth), reg{})
+	base, bytes := x.sharedAddress(x.buffer, x.cols, x.offset(at, depth), corner{})
 	low := x.add(x.lshr(base, 4), i32(bytes/descriptorUnit+int64(x.form.Lead)/descriptorUnit<<leadShift))
 	fields := swizzleCode[x.form.Width] << swizzleShift
 	if x.p.Tensor != nil {

@@ -1,6 +1,7 @@
 package nvvm
 
 import (
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -124,19 +125,22 @@ func (f *fn) threadOffsets(lane, warp []uint64) []uint64 {
 	return cols
 }
 
-// sharedAddress is the address of the element whose linear offset is the thread's part XOR offset XOR corner (absent for none). Bits
-// of offset that no thread touches are added as a constant; the others make an address of their own, which a swizzle needs. What does
-// not depend on a loop is computed before it.
+// corner is the part of linear offsets that the running kernel knows, and the bits that it may have; the zero corner is none.
+type corner struct {
+	offset reg
+	bits   uint64
+}
+
+// sharedAddress is the address of the element whose linear offset is the thread's part XOR offset XOR a corner. Bits of offset that neither a
+// thread nor the corner touches are added as a constant; the others make an address of their own, which a swizzle needs. What does not depend on a loop
+// is computed before it.
 //
 //	offset  0b1010_0000   thread bits  0b0001_1110        XOR with ----, plus 1010_0000
 //	offset  0b1010_1000   thread bits  0b0001_1110        XOR with 1000, plus 1010_0000
-func (f *fn) sharedAddress(b *buffer, cols []uint64, offset uint64, corner reg) (base reg, constant int64) {
-	var met uint64
+func (f *fn) sharedAddress(b *buffer, cols []uint64, offset uint64, corner corner) (base reg, constant int64) {
+	met := corner.bits
 	for _, c := range cols {
 		met |= c
-	}
-	if !corner.absent() {
-		met = ^uint64(0) // its bits are not known
 	}
 	// Padding is added by the whole rows below an offset. Parts without a common bit may be padded apart: their sum carries nothing.
 	pad, every := b.Mem.Padding()
@@ -145,14 +149,14 @@ func (f *fn) sharedAddress(b *buffer, cols []uint64, offset uint64, corner reg) 
 		constant += constant / int64(every) * int64(pad)
 	}
 	xor := int64(offset&met) * int64(b.bytes)
-	late := xor < sharedAlign && every == 0 && corner.absent()
+	late := xor < sharedAlign && every == 0 && corner.offset.absent()
 	f.hoisted(func() {
 		linear := f.linear(cols)
 		if !late {
 			linear = f.xor(linear, i32(int64(offset&met)))
 		}
-		if !corner.absent() {
-			linear = f.xor(linear, corner)
+		if !corner.offset.absent() {
+			linear = f.xor(linear, corner.offset)
 		}
 		if every != 0 {
 			linear = f.add(linear, f.mul(f.bin(opUDiv, linear, i32(int64(every))), i32(int64(pad))))
@@ -176,7 +180,7 @@ func (f *fn) sharedRuns(b *buffer, l layout.Layout, most int, guard reg) []run {
 	cols := f.threadOffsets(v.Lane, v.Warp)
 	out := make([]run, len(v.Groups))
 	for i, g := range v.Groups {
-		base, offset := f.sharedAddress(b, cols, g.Offset, reg{})
+		base, offset := f.sharedAddress(b, cols, g.Offset, corner{})
 		out[i] = run{base: base, offset: offset, regs: g.Regs, guard: guard}
 	}
 	return out
@@ -257,7 +261,7 @@ func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem 
 	}
 	name, cols := matrixName("ldmatrix", p), f.threadOffsets(p.Lane, p.Warp)
 	for _, a := range p.Accesses {
-		base, offset := f.sharedAddress(b, cols, a.Offset, reg{})
+		base, offset := f.sharedAddress(b, cols, a.Offset, corner{})
 		words := f.op(name, base, i32(offset))
 		if p.Pairs > 0 {
 			f.putPairs(out, p.Pairs, a.Regs, words)
@@ -288,7 +292,7 @@ func (f *fn) putPairs(out *tile, bit int, regs []int, words []reg) {
 func (f *fn) storeMatrices(b *buffer, p layout.MatrixPlan, x *tile) {
 	name, cols := matrixName("stmatrix", p), f.threadOffsets(p.Lane, p.Warp)
 	for _, a := range p.Accesses {
-		base, offset := f.sharedAddress(b, cols, a.Offset, reg{})
+		base, offset := f.sharedAddress(b, cols, a.Offset, corner{})
 		args := []reg{base, i32(offset)}
 		for _, first := range a.Regs {
 			if x.per == 1 {
@@ -321,21 +325,21 @@ func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.La
 		}
 		return n
 	}
-	corner := i32(0)
+	corner := corner{offset: i32(0)}
 	for d, v := range ir.Cast[tileaa.IndexedOp](op).Indices() {
-		size := int(piece.Shape[d])
-		count := whole[d] / size
-		i := f.and(f.resize(f.scalar(v), kI32, false), i32(int64(count-1)))
+		count := whole[d] / int(piece.Shape[d])
+		var images []uint64 // of the bits of the slice's number
 		for bit := 0; 1<<bit < count; bit++ {
 			at := make([]int, len(whole))
-			at[d] = size << bit
+			at[d] = int(piece.Shape[d]) << bit
 			var n uint64
 			for e, x := range at {
 				n = n*uint64(whole[e]) + uint64(x)
 			}
-			chosen := f.and(f.lshr(i, bit), i32(1))
-			corner = f.xor(corner, f.mul(chosen, i32(int64(b.Mem.Linear(n)))))
+			images = append(images, b.Mem.Linear(n))
+			corner.bits |= b.Mem.Linear(n)
 		}
+		corner.offset = f.xor(corner.offset, f.linearOf(f.resize(f.scalar(v), kI32, false), images))
 	}
 	cols := f.columns(l)
 	for i := range cols {
@@ -348,6 +352,27 @@ func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.La
 		out = append(out, one)
 	}
 	return out
+}
+
+// linearOf is the XOR of the images of the bits of a number that are set. Bits that move equally far move together.
+func (f *fn) linearOf(number reg, images []uint64) reg {
+	moved := map[int]int64{} // bits of the number, by how far they move to the left
+	for bit, image := range images {
+		for ; image != 0; image &= image - 1 {
+			moved[bits.TrailingZeros64(image)-bit] |= 1 << bit
+		}
+	}
+	sum := i32(0)
+	for _, far := range slices.Sorted(maps.Keys(moved)) {
+		part := f.and(number, i32(moved[far]))
+		if far >= 0 {
+			part = f.shl(part, far)
+		} else {
+			part = f.lshr(part, -far)
+		}
+		sum = f.xor(sum, part)
+	}
+	return sum
 }
 
 func bufferExtract(f *fn, op *ir.Op) {
@@ -400,7 +425,7 @@ func bufferStoreSlice(f *fn, op *ir.Op) {
 		if guard.is(0) {
 			continue
 		}
-		base, offset := f.sharedAddress(b, cols, g.Offset&inside, reg{})
+		base, offset := f.sharedAddress(b, cols, g.Offset&inside, corner{})
 		f.storeRun("st.shared", run{base: base, offset: offset, regs: g.Regs, guard: guard}, x)
 	}
 	f.storedTo(ir.Cast[tileaa.BufferOp](op).Buffer())

@@ -51,7 +51,7 @@ func (p *tensorProduct) scaled() []*tensorScales {
 
 // copyToTensor copies the scales to tensor memory, block by block.
 func (x *tensorScales) copyToTensor() {
-	base, bytes := x.sharedAddress(x.buffer, nil, 0, reg{})
+	base, bytes := x.sharedAddress(x.buffer, nil, 0, corner{})
 	for at := 0; at < x.Bytes(); at += ptxop.ScaleBlock {
 		low := x.add(x.lshr(base, 4), i32((bytes+int64(at))/descriptorUnit))
 		high := con(kI32, uint64(scaleRows/descriptorUnit|tensorDescriptor))

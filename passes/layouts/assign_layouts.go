@@ -151,7 +151,7 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 		s, ok := a.inRegs(op)
 		switch {
 		case !ok:
-			return anchor{a.defaultLayout(t), cost.LeaveDefault}
+			return anchor{a.broadcastTo(v, t), cost.LeaveDefault}
 		case op.Code() == tileaa.OpExtract:
 			return anchor{s.piece, s.weight}
 		}

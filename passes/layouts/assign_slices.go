@@ -70,7 +70,7 @@ func (a *assigner) rewriteSlice(op *ir.Op) {
 			r = tileaa.NewBufferLoad(a.b, out, buf, tileaa.BufferLoadOptions{}).Result()
 			break
 		}
-		buf := a.inBuffer(op, whole)
+		buf := a.inBuffer(outermost(op, whole), whole)
 		a.b.Before(op)
 		r = tileaa.NewBufferExtract(a.b, out, buf, indices).Result()
 	case tileaa.OpInsert:
@@ -83,6 +83,48 @@ func (a *assigner) rewriteSlice(op *ir.Op) {
 	op.Result(0).ReplaceAllUsesWith(r)
 	a.final[r] = anchor{l, cost.LeaveDefault}
 	op.Erase()
+}
+
+// outermost is the outermost loop around op in which a value is invariant, if every loop between is directly in the next; op if there is none.
+func outermost(op *ir.Op, v *ir.Value) *ir.Op {
+	at := op
+	for p := op.ParentOp(); ; p = p.ParentOp() {
+		if _, loop := ir.LoopOf(p); !loop || !ir.DefinedOutside(v, p) {
+			return at
+		}
+		at = p
+	}
+}
+
+// broadcastTo is the layout of a piece that is read from shared memory, where every thread finds every element: that in which it is broadcast to a tile
+// with which others of that shape are computed; the default one when there is none.
+func (a *assigner) broadcastTo(v *ir.Value, t *tileaa.TileType) layout.Layout {
+	seen := map[*ir.Value]bool{}
+	var beside func(v *ir.Value) anchor
+	beside = func(v *ir.Value) anchor {
+		seen[v] = true
+		for _, u := range a.order.Uses(v) {
+			op := u.Owner()
+			if !op.Traits().Has(ir.Elementwise) || seen[op.Result(0)] {
+				continue
+			}
+			if n := a.strongest(op); !n.none() {
+				return n
+			}
+			if n := beside(op.Result(0)); !n.none() {
+				return n
+			}
+		}
+		return anchor{}
+	}
+	for _, u := range a.order.Uses(v) {
+		if u.Owner().Code() == tileaa.OpBroadcast {
+			if n := beside(u.Owner().Result(0)); !n.none() {
+				return n.l.BroadcastSource(layout.Dims(t.Shape))
+			}
+		}
+	}
+	return a.defaultLayout(t)
 }
 
 // fillsShared reports whether a tile takes so much shared memory that little else has room beside it: then slices of it are stored one by one.

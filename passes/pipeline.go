@@ -56,7 +56,7 @@ var List = []*pass.Pass{
 		Summary: "Computes integers in bytes where what becomes of them needs no more.",
 		Why:     "After canonicalize, on simple expressions; before cse, which merges what two of them share; before the plan, which counts registers."},
 	{Name: "cse", Run: cleanup.CSE, Optional: true, OnCudaTile: "cse",
-		Summary: "Merges pure operations that compute the same.",
+		Summary: "Merges pure operations that compute the same, and weak loads of the same after one token.",
 		Why:     "After canonicalize, and before the plan, which counts what is there."},
 	{Name: "guard-masks", Run: cleanup.GuardMasks, Optional: true, Needs: tileaa.Explicit, UpTo: tileaa.Explicit,
 		Summary: "Makes masks of coordinates in loops with products only in iterations in which they bite.",

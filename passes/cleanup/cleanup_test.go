@@ -75,7 +75,29 @@ func TestCSE(t *testing.T) {
 				yield
 			}
 			use %2 : tile<i32>`},
-		{Says: "two loads are two loads", In: `
+		{Says: "weak loads after one token are one; after another, or stronger ones, they are not", In: `
+			%t = create_mem_token : token
+			%0, %k0 = load %vp, token(%t) : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%1, %k1 = load %vp, token(%t) : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%k2 = store %vp, %1, token(%k1) : (tile<8xptr<f32>>, tile<8xf32>, token) -> token
+			%3, %k3 = load %vp, token(%k2) : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%4, %k4 = load %vp, token(%k2) {order = relaxed, scope = device} : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%5, %k5 = load %vp, token(%k2) {order = relaxed, scope = device} : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			use %0 : tile<8xf32>
+			use %3 : tile<8xf32>
+			use %4 : tile<8xf32>
+			use %5 : tile<8xf32>`, Out: `
+			%t = create_mem_token : token
+			%0, %k0 = load %vp, token(%t) : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%k2 = store %vp, %0, token(%k0) : (tile<8xptr<f32>>, tile<8xf32>, token) -> token
+			%3, %k3 = load %vp, token(%k2) : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%4, %k4 = load %vp, token(%k2) {order = relaxed, scope = device} : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%5, %k5 = load %vp, token(%k2) {order = relaxed, scope = device} : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			use %0 : tile<8xf32>
+			use %3 : tile<8xf32>
+			use %4 : tile<8xf32>
+			use %5 : tile<8xf32>`},
+		{Says: "two loads without a token are two loads", In: `
 			%0, %k0 = load %vp : (tile<8xptr<f32>>) -> (tile<8xf32>, token)
 			%1, %k1 = load %vp : (tile<8xptr<f32>>) -> (tile<8xf32>, token)
 			use %0 : tile<8xf32>

@@ -3,12 +3,13 @@ package cleanup
 import (
 	"hash/maphash"
 
+	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
 )
 
 // CSE is common subexpression elimination: a pure op is replaced by an equal one that dominates it, which stands before it
-// in its block or in an enclosing one. Ops with regions and ops that read memory stay.
+// in its block or in an enclosing one, and so is a weak load by one after the same token. Ops with regions stay.
 //
 //	%a = addi %x, %y             %a = addi %x, %y
 //	%b = addi %y, %x         =>
@@ -58,7 +59,7 @@ func (c *eliminator) op(op *ir.Op) {
 // merge erases op when an equal one is known, else remembers it.
 func (c *eliminator) merge(op *ir.Op) bool {
 	c.s.Step()
-	if !op.MovesFreely() || op.NumResults() == 0 || op.Def == ir.Unregistered {
+	if !op.MovesFreely() && !readsAgain(op) || op.NumResults() == 0 || op.Def == ir.Unregistered {
 		return false
 	}
 	h := c.hash(op)
@@ -78,6 +79,12 @@ func (c *eliminator) merge(op *ir.Op) bool {
 	c.known = append(c.known, candidate{op, top[h]})
 	top[h] = len(c.known)
 	return false
+}
+
+// readsAgain reports whether an op reads memory such that an equal one in front of it has read the same: both are weak and come after one token. What is
+// written in between neither comes after, so that it writes elsewhere, or the program has a data race.
+func readsAgain(op *ir.Op) bool {
+	return (ir.Is[tileaa.Load](op) || ir.Is[tileaa.TiledLoad](op)) && !tileaa.IsStrong(op) && tileaa.TokenBefore(op) != nil
 }
 
 func (c *eliminator) id(v *ir.Value) uint64 {

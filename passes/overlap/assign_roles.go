@@ -173,7 +173,7 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 		}
 		l := &roleLoop{pipeline: p}
 		for _, st := range stagesOf(p, groups) {
-			st.first, st.last = l.readers(st)
+			st.first, st.last = l.readers(s, st)
 			st.releasedByUnit = onlyUnitReads(st.copies[0]) && (tileaa.RunsAsync(st.last) || slices.ContainsFunc(inTensorMemory(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
 			if !st.releasedByUnit && !st.releaseAfterLand(op.Body()) {
 				why = "the tensor unit reads a slot beside threads, and beyond the iteration"
@@ -356,12 +356,17 @@ func (l *roleLoop) rewrite(b *ir.Builder, plan *tileaa.PlanAttr, state []*ir.Val
 
 // readers are the first op of the body that reads a stage's copies, or comes after them, and the last one that reads them: a product where
 // the reads feed products, because code generation sinks such reads to their products.
-func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
+func (l *roleLoop) readers(s *pass.State, st *stage) (first, last *ir.Op) {
 	body := l.loop.Op.Body()
-	before, after := map[*ir.Op]bool{}, map[*ir.Op]bool{}
+	before, after, seen := map[*ir.Op]bool{}, map[*ir.Op]bool{}, map[*ir.Value]bool{}
 	var feeds func(v *ir.Value)
 	feeds = func(v *ir.Value) {
-		for _, u := range v.Uses() {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		for u := v.FirstUse(); u != nil; u = u.Next() {
+			s.Step()
 			op := u.Owner()
 			switch {
 			case op.Block() != body:

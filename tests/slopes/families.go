@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"tileiras/codegen/options"
+	"tileiras/internal/driver"
 )
 
 // family is a kind of program that can be generated in any size.
@@ -10,6 +13,14 @@ type family struct {
 	name string
 	// text makes a module of size n, cuda_tile text.
 	text func(n int) string
+}
+
+// roles says whether warps of their own begin the copies of a family's loops.
+func (f family) roles() driver.Roles {
+	if f.name == "reconverging values behind a copy" {
+		return options.On
+	}
+	return options.Auto
 }
 
 // maxSizes are limits for families of which each element is much code, so that a megabyte of text is no measure.
@@ -307,6 +318,20 @@ continue %d$ : tile<16x16xf32>
 }
 %s$ = store_view_tko weak %v$, %ob[%k$, %z] : tile<16x16xf32>, `+block+", tile<i32> -> token", i)
 		}))
+	}},
+	{"reconverging values behind a copy", func(n int) string {
+		const load, store = "partition_view<tile=(32x32), tensor_view<?x16xf16, strides=[16,1]>>", "partition_view<tile=(32x32), tensor_view<?x16xf32, strides=[16,1]>>"
+		const half, tile = "tile<32x32xf16>", "tile<32x32xf32>"
+		get := func(names, at string) string {
+			return names + " = load_view_tko weak %lb[" + at + "] : " + load + ", tile<i32> -> " + half + ", token\n"
+		}
+		return body(blocks + "%lb = make_partition_view %bw : " + load + "\n%sb = make_partition_view %ow : " + store + "\n%u = constant <f32: 0.0> : " + tile + "\n" +
+			get("%l, %lt", "%z, %z") + "%s = for %j in (%z to %n, step %o) : tile<i32> iter_values(%a = %u) -> (" + tile + ") {\n" +
+			get("%r, %rt", "%j, %z") + get("%b, %bt", "%j, %o") + "%d = mmaf %l, %r, %u : " + half + ", " + half + ", " + tile + "\n" +
+			"%w = ftof %b : " + half + " -> " + tile + "\n%v0 = addf %d, %w : " + tile + "\n" +
+			repeat(n, func(i int) string { return numbered("%v$ = addf %v$-, %v$- : "+tile, i+1) }) +
+			fmt.Sprintf("%%f = ftof %%v%d : %s -> %s\n", n, tile, half) + "%g = mmaf %f, %r, %a : " + half + ", " + half + ", " + tile + "\ncontinue %g : " + tile + "\n}\n" +
+			"%end = store_view_tko weak %s, %sb[%z, %z] : " + tile + ", " + store + ", tile<i32> -> token\n")
 	}},
 	{"loops of attention", func(n int) string {
 		return body(blocks + halfFactor + repeat(n, func(i int) string {

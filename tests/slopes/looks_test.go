@@ -52,9 +52,9 @@ func nameOf(function any) string {
 // TestEveryPassLooksAtItsContext: a pass looks at least once for every two intervals of operations that it is given.
 func TestEveryPassLooksAtItsContext(t *testing.T) {
 	const size, interval = 2000, 64
-	idle := map[string]string{"assign-roles": "only acts where roles are asked for", "truncate-factors": "only acts where truncation is", "make-tensor-maps": "only acts where maps are", "slice-tiles": "only cuts what the plan says"}
+	idle := map[string]string{"truncate-factors": "only acts where truncation is", "make-tensor-maps": "only acts where maps are", "slice-tiles": "only cuts what the plan says"}
 	best := map[string]int{}
-	for _, name := range []string{"pairs of load and store", "products", "reductions"} {
+	for _, name := range []string{"pairs of load and store", "products", "reductions", "reconverging values behind a copy"} {
 		for _, f := range families {
 			if f.name != name {
 				continue
@@ -66,7 +66,9 @@ func TestEveryPassLooksAtItsContext(t *testing.T) {
 			ops := 0
 			text := f.text(n)
 			c := &checkCounter{context.Background(), map[string]int{}}
-			res, err := driver.Compile(c, "k", []byte(text), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitTileAA})
+			tiles := f.options()
+			tiles.Emit = driver.EmitTileAA
+			res, err := driver.Compile(c, "k", []byte(text), tiles)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +81,7 @@ func TestEveryPassLooksAtItsContext(t *testing.T) {
 					ops++
 				}
 			})
-			if _, err := driver.Compile(c, "k", []byte(text), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX}); err != nil {
+			if _, err := driver.Compile(c, "k", []byte(text), f.options()); err != nil {
 				t.Fatal(err)
 			}
 			for who, looks := range c.checks { // fills a map: the order cannot matter
@@ -128,7 +130,7 @@ func TestLittleIsAllocatedBetweenLooks(t *testing.T) {
 		var most [2]uint64
 		for i, size := range []int{small, times * small} {
 			c := &allocMeter{Context: context.Background()}
-			if _, err := driver.Compile(c, "k", []byte(f.text(size)), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX}); err != nil {
+			if _, err := driver.Compile(c, "k", []byte(f.text(size)), f.options()); err != nil {
 				t.Fatalf("%s: %v", f.name, err)
 			}
 			most[i] = c.most

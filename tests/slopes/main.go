@@ -21,6 +21,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"tileiras/internal/driver"
 )
 
 // What a text of less than a megabyte may take.
@@ -86,7 +88,7 @@ func run(tileiras, gpu, only string) (ok bool, err error) {
 			if most := maxSizes[f.name]; len(text) > maxText || most > 0 && n > most {
 				break
 			}
-			p, err := compile(dir, tileiras, gpu, n, text)
+			p, err := compile(dir, tileiras, gpu, f.roles(), n, text)
 			if err != nil {
 				return false, fmt.Errorf("%s, size %d: %w", f.name, n, err)
 			}
@@ -110,14 +112,14 @@ func run(tileiras, gpu, only string) (ok bool, err error) {
 }
 
 // compile runs the compiler once.
-func compile(dir, tileiras, gpu string, n int, text string) (measurement, error) {
+func compile(dir, tileiras, gpu string, roles driver.Roles, n int, text string) (measurement, error) {
 	in, out := filepath.Join(dir, "k.tileir"), filepath.Join(dir, "k.ptx")
 	if err := os.WriteFile(in, []byte(text), 0o644); err != nil {
 		return measurement{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, tileiras, "--gpu-name", gpu, in, "-o", out)
+	cmd := exec.CommandContext(ctx, tileiras, "--gpu-name", gpu, "--roles", string(roles), in, "-o", out)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	err := cmd.Run()

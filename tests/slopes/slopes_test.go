@@ -46,7 +46,7 @@ func TestCompilingIsLinear(t *testing.T) {
 				small = 50 // nesting has a limit
 			}
 			const times = 4
-			less, more := measured(t, f.text(small)), measured(t, f.text(times*small))
+			less, more := measured(t, f, small), measured(t, f, times*small)
 			for i, what := range counts {
 				if slope := math.Log(float64(more[i])/float64(less[i])) / math.Log(times); slope > limit(f.name, what) {
 					t.Errorf("size %d: %d %s, size %d: %d, slope %.2f", small, less[i], what, times*small, more[i], slope)
@@ -81,12 +81,19 @@ func (c *lookCounter) Err() error {
 	return nil
 }
 
-// measured compiles a text.
-func measured(t *testing.T, text string) [len(counts)]uint64 {
+// options compile a family's texts.
+func (f family) options() driver.Options {
+	return driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3, Roles: f.roles()}, Emit: driver.EmitPTX}
+}
+
+// measured compiles a family's text of a size.
+func measured(t *testing.T, f family, size int) [len(counts)]uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	c := &lookCounter{Context: t.Context()}
-	if _, err := driver.Compile(c, "k", []byte(text), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX, ReproducerDir: t.TempDir()}); err != nil {
+	how := f.options()
+	how.ReproducerDir = t.TempDir()
+	if _, err := driver.Compile(c, "k", []byte(f.text(size)), how); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)

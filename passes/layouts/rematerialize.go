@@ -31,8 +31,9 @@ func Rematerialize(s *pass.State) error {
 				loops[op.Block()] = append(loops[op.Block()], op)
 			}
 		})
+		chains := cheapChains{s, map[*ir.Op]int{}}
 		for _, b := range blocks {
-			rematerializeAfter(s, b, loops[b])
+			rematerializeAfter(s, b, loops[b], chains)
 		}
 		s.EraseDead(entry)
 	}
@@ -40,7 +41,7 @@ func Rematerialize(s *pass.State) error {
 }
 
 // rematerializeAfter looks at the values of a block: where a loop lies between two uses, the later one and those that follow take a new copy.
-func rematerializeAfter(s *pass.State, b *ir.Block, loops []*ir.Op) {
+func rematerializeAfter(s *pass.State, b *ir.Block, loops []*ir.Op, chains cheapChains) {
 	list := b.Ops()
 	order := make(map[*ir.Op]int, len(list))
 	for i, op := range list {
@@ -57,7 +58,7 @@ func rematerializeAfter(s *pass.State, b *ir.Block, loops []*ir.Op) {
 	}
 	for i, op := range list[:at[len(at)-1]] {
 		s.Step()
-		if op.NumResults() != 1 || !tileaa.IsRanked(op.Result(0)) || !cheapChain(op) {
+		if op.NumResults() != 1 || !tileaa.IsRanked(op.Result(0)) || chains.before(op) > longestChain {
 			continue
 		}
 		// Uses by what is itself made again come with it.
@@ -79,29 +80,44 @@ func rematerializeAfter(s *pass.State, b *ir.Block, loops []*ir.Op) {
 	}
 }
 
-// cheapChain reports whether a value can be made again from constants, iota and rank-0 values.
-func cheapChain(op *ir.Op) bool {
-	const deepest = 16
-	var visit func(op *ir.Op, depth int) bool
-	visit = func(op *ir.Op, depth int) bool {
-		if op == nil || depth > deepest || !op.MovesFreely() {
-			return false
-		}
-		switch op.Code() {
-		case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute:
-		default:
-			if !cheap(op) {
-				return false
-			}
-		}
-		for _, v := range op.Operands() {
-			if tileaa.IsRanked(v) && !visit(v.DefiningOp(), depth+1) {
-				return false
-			}
-		}
-		return true
+// cheapChains measures what stands in front of an op: the longest chain of operations by which its value can be made again from constants, iota and rank-0
+// values.
+type cheapChains struct {
+	s     *pass.State
+	known map[*ir.Op]int
+}
+
+// longestChain is the longest chain that is made again; what cannot be made again counts as one more.
+const longestChain = 16
+
+// before is how many operations stand in front of an op.
+func (c cheapChains) before(op *ir.Op) int {
+	n, known := c.known[op]
+	if !known {
+		c.s.Step()
+		n = c.findBefore(op)
+		c.known[op] = n
 	}
-	return visit(op, 0)
+	return n
+}
+
+func (c cheapChains) findBefore(op *ir.Op) (n int) {
+	if op == nil || !op.MovesFreely() {
+		return longestChain + 1
+	}
+	switch op.Code() {
+	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute:
+	default:
+		if !cheap(op) {
+			return longestChain + 1
+		}
+	}
+	for _, v := range op.Operands() {
+		if tileaa.IsRanked(v) {
+			n = max(n, min(c.before(v.DefiningOp()), longestChain)+1)
+		}
+	}
+	return n
 }
 
 // cloneChain makes a cheap value at the builder's place.

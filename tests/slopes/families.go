@@ -281,6 +281,16 @@ continue %d$ : tile<16x16xf32>
 }`, i+1)
 		}) + fmt.Sprintf("%%end = store_view_tko weak %%v%d, %%s[%%z, %%z] : tile<16x16xf32>, partition_view<tile=(16x16), tensor_view<16x16xf32, strides=[16,1]>>, tile<i32> -> token\n", n))
 	}},
+	{"cheap values that meet again, before a product", func(n int) string {
+		n /= 32 // chains beyond a length are not made again
+		const tile = "tile<16x16xf32>"
+		return body(blocks + halfFactor + "%j0 = iota : tile<16xi32>\n%j1 = reshape %j0 : tile<16xi32> -> tile<1x16xi32>\n" +
+			"%j2 = broadcast %j1 : tile<1x16xi32> -> tile<16x16xi32>\n%v0 = itof %j2 signed : tile<16x16xi32> -> " + tile + "\n" +
+			repeat(n, func(i int) string { return numbered("%v$ = fma %v$-, %v$-, %v$- : "+tile, i+1) }) +
+			"%r = for %j in (%z to %n, step %o) : tile<i32> iter_values(%a = %v) -> (" + tile + ") {\n" +
+			"%d = mmaf %h, %h, %a : tile<16x16xf16>, tile<16x16xf16>, " + tile + "\ncontinue %d : " + tile + "\n}\n" +
+			fmt.Sprintf("%%s = addf %%r, %%v%d : ", n) + tile + "\n%end = store_view_tko weak %s, %ob[%z, %z] : " + tile + ", " + block + ", tile<i32> -> token\n")
+	}},
 	{"chain of products", func(n int) string {
 		return body(loadThroughView("16x16") + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n%h = ftof %m : tile<16x16xf32> -> tile<16x16xf16>\n" + repeat(n, func(i int) string {
 			return numbered("%v$ = mmaf %h, %h, %v$- : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>", i+1)

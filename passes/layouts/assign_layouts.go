@@ -65,7 +65,8 @@ type assigner struct {
 
 	order     ir.Order // of the ops before the pass
 	phis      ir.Phis
-	recurrent map[*ir.Value]bool // what recurs has found
+	recurrent map[*ir.Value]bool   // what isRecurrent has found
+	accesses  map[*ir.Value]*ir.Op // what firstAccess has found
 	made      map[demand]*ir.Value
 
 	matrices    map[matrix]*ir.Value     // buffers of factors
@@ -76,7 +77,7 @@ func newAssigner(s *pass.State, entry *ir.Op) *assigner {
 	return &assigner{
 		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry), lines: linesOf(s, entry), factors: factorsOf(s, entry),
 		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
-		interleaved: interleavings(s, entry), order: s.Ctx.OrderOf(entry), recurrent: map[*ir.Value]bool{},
+		interleaved: interleavings(s, entry), order: s.Ctx.OrderOf(entry), recurrent: map[*ir.Value]bool{}, accesses: map[*ir.Value]*ir.Op{},
 	}
 }
 
@@ -171,28 +172,32 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 // demanded is the layout of the first access that a value without a layout of its own leads to, through elementwise operations of its
 // shape; the default one when there is none.
 func (a *assigner) demanded(v *ir.Value, t *tileaa.TileType) layout.Layout {
-	seen := map[*ir.Value]bool{}
-	var visit func(v *ir.Value) (layout.Layout, bool)
-	visit = func(v *ir.Value) (layout.Layout, bool) {
-		seen[v] = true
-		for _, u := range a.order.Uses(v) {
-			switch op := u.Owner(); {
-			case op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore || op.Code() == tileaa.OpTiledStore:
-				if n := a.access(op); !n.none() && slices.Equal(n.l.Shape(), layout.Dims(t.Shape)) {
-					return n.l, true
-				}
-			case op.Traits().Has(ir.Elementwise) && !seen[op.Result(0)]:
-				if l, ok := visit(op.Result(0)); ok {
-					return l, true
-				}
-			}
-		}
-		return layout.Layout{}, false
-	}
-	if l, ok := visit(v); ok {
-		return l
+	if op := a.firstAccess(v); op != nil {
+		return a.access(op).l
 	}
 	return a.defaultLayout(t)
+}
+
+// firstAccess is that access, nil when there is none.
+func (a *assigner) firstAccess(v *ir.Value) (first *ir.Op) {
+	first, known := a.accesses[v]
+	if known {
+		return first
+	}
+	a.s.Step()
+	for _, u := range a.order.Uses(v) {
+		switch op := u.Owner(); {
+		case first != nil:
+		case op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore || op.Code() == tileaa.OpTiledStore:
+			if slices.Equal(tileaa.ShapeOf(v), tileaa.AccessedTile(op).Shape) {
+				first = op
+			}
+		case op.Traits().Has(ir.Elementwise):
+			first = a.firstAccess(op.Result(0))
+		}
+	}
+	a.accesses[v] = first
+	return first
 }
 
 // strongest is the heaviest anchor among an op's tile operands of the result's shape; ties go to the first. What depends on a loop-carried

@@ -268,6 +268,11 @@ break
 			return numbered(sum("%r$", "%v$-", "128xi32")+"%e$ = reshape %r$ : tile<i32> -> tile<1xi32>\n%f$ = broadcast %e$ : tile<1xi32> -> tile<128xi32>\n%v$ = addi %v$-, %f$ : tile<128xi32>", i+1)
 		}) + storeThroughPointers("%q", "i32", 128, fmt.Sprintf("%%v%d", n)))
 	}},
+	{"costly values that one store wants", func(n int) string {
+		return body("%s0 = itof %i signed : tile<128xi32> -> tile<128xf32>\n" + repeat(n, func(i int) string {
+			return numbered("%k$ = constant <f32: $.5> : tile<128xf32>\n%b$ = addf %s0, %k$ : tile<128xf32>\n%e$ = exp %b$ : tile<128xf32>\n%s$ = addf %s$-, %e$ : tile<128xf32>", i+1)
+		}) + fmt.Sprintf("%%end = store_ptr_tko weak %%c, %%s%d : tile<128xptr<f32>>, tile<128xf32> -> token\n", n))
+	}},
 	{"transposed tiles", func(n int) string {
 		return body("%v0 = reshape %x : tile<128xf32> -> tile<16x8xf32>\n" + repeat(n, func(i int) string {
 			return numbered("%a$ = permute %v$- [1, 0] : tile<16x8xf32> -> tile<8x16xf32>\n%b$ = reshape %a$ : tile<8x16xf32> -> tile<16x8xf32>\n%v$ = addf %b$, %v$- : tile<16x8xf32>", i+1)

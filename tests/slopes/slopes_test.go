@@ -22,7 +22,8 @@ var nonUniform = map[string]string{
 
 // knownSlopes are the families with a steeper limit, with the reason.
 var knownSlopes = map[string]float64{
-	"loops in loops": 2, // assign-layouts asks in each loop anew for the layout of a tile that all of them carry; there are 256 at most
+	"loops in loops":                     2, // assign-layouts asks in each loop anew for the layout of a tile that all of them carry; there are 256 at most
+	"costly values that one store wants": 2, // assign-layouts asks for each of them anew what the store wants, which all of them lead to
 }
 
 // knownLookSlopes are the same of looks alone: whoever asks what is in a body walks it, so what lies in many is walked for each of them; bodies nest

@@ -21,7 +21,7 @@ import (
 //   - a copy was waited for, and the wait leaves no group pending that is needed; so was a product in flight before what it reads is written, and before what it
 //     sums is taken;
 //   - between two accesses to the same bytes of which one writes all threads meet; the lanes of warps, where each warp touches its own elements;
-//   - all threads meet between two accesses to slots of the tile block's memory (alloca) of two iterations, unless equal layouts give them to the same threads;
+//   - all threads meet between two accesses to slots of the tile block's memory (alloca) of two iterations, unless each byte that both touch is one thread's;
 //   - between roles an access comes after the other's if the slot has passed from one to the other since;
 //   - roles count slots alike and none waits for ever; at the end every slot that was filled was received and released.
 //
@@ -283,7 +283,7 @@ func (j *judge) step(a *actor, e *event) *fault {
 		for range counted(op) {
 			a.products = append(a.products, []*access{{op: op, by: a, time: a.time}})
 		}
-		if f := j.touchSlot(a, op); f != nil {
+		if f := j.touchSlot(a, e); f != nil {
 			return f
 		}
 		for _, t := range e.touches {

@@ -1,17 +1,14 @@
 package sync
 
 import (
-	"slices"
-
 	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
-	"tileiras/passes/kernel"
 	"tileiras/passes/memory"
 )
 
-// This file counts which warps touch which elements of a buffer, and which words of tensor memory. It looks at slots of the tile block's memory, too.
+// This file counts which warps touch which elements of a buffer, and which words of tensor memory.
 
 // ownWarps reports whether each element of a buffer is touched in two layouts by one warp, the same. It counts them.
 func (j *judge) ownWarps(a, b *layout.Layout) bool {
@@ -87,50 +84,4 @@ func eachElement(l *layout.Layout, visit func(element uint64, warp int)) {
 			}
 		}
 	}
-}
-
-// slotAccess is an access to a slot of the tile block's memory.
-type slotAccess struct {
-	access
-	write bool
-	old   bool // the slot is over: its bytes are those of another iteration's
-}
-
-// slotTouched is the alloca of whose slot an op accesses elements; ok is false where that is not seen.
-func slotTouched(op *ir.Op) (slot *ir.Op, ok bool) {
-	place := tileaa.AccessedPlace(op)
-	if place == nil || kernel.AccessKindsOf(op) == 0 {
-		return nil, false
-	}
-	a, ok := ir.DefinedBy[tileaa.Alloca](pointerOf(place))
-	return a.Op, ok
-}
-
-// touchSlot looks at an access to a slot, and notes it.
-func (j *judge) touchSlot(a *actor, op *ir.Op) *fault {
-	slot, ok := slotTouched(op)
-	if !ok {
-		return nil
-	}
-	now := &slotAccess{access: access{op: op, by: a, time: a.time, done: a.time}, write: kernel.AccessKindsOf(op)&kernel.Write != 0}
-	for _, x := range j.slots[slot] {
-		if !x.old || !x.write && !now.write || alikeShared(x.op, op) {
-			continue
-		}
-		if why := j.unordered(&x.access, &now.access, false); why != "" {
-			return &fault{op, "touches the slot of an earlier iteration, " + why, x.op}
-		}
-	}
-	list := slices.DeleteFunc(j.slots[slot], func(x *slotAccess) bool { return x.op == op && x.by == a })
-	j.slots[slot] = append(list, now)
-	return nil
-}
-
-// alikeShared reports whether threads share two accesses alike.
-func alikeShared(a, b *ir.Op) bool {
-	la, lb := accessLayout(a), accessLayout(b)
-	if la == nil || lb == nil {
-		return actsOnce(a) && actsOnce(b)
-	}
-	return la.Equal(*lb)
 }

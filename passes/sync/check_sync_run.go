@@ -37,6 +37,7 @@ type event struct {
 	touches  []touch
 	position uint64 // of a slot of a pipeline,
 	phase    bool   // and which phase of it is meant
+	threads  *slotThreads
 }
 
 // touch is a place that an event reads or writes, or names.
@@ -55,6 +56,8 @@ type skeleton struct {
 	choices []*decision // in the order in which they were met
 	byName  map[uint64]*decision
 	rings   map[*ir.Value]*ringUse
+	placed  map[*ir.Op][]*ir.Value // of an access to a slot, the numbers that its addresses are computed from
+	touched map[slotKey]*slotThreads
 	sample  uint64 // seed of choices at random; 0: the first option of each
 }
 
@@ -71,7 +74,7 @@ type decision struct {
 // newSkeleton finds what decides about shared memory and asynchronous copies; nil where nothing does.
 func newSkeleton(s *pass.State, entry *ir.Op) *skeleton {
 	k := &skeleton{s: s, entry: entry, needed: kernel.ProgramSliceOf(entry, nil, nil), slots: 1, texts: map[*ir.Op]uint64{}, byName: map[uint64]*decision{},
-		rings: map[*ir.Value]*ringUse{}}
+		rings: map[*ir.Value]*ringUse{}, placed: map[*ir.Op][]*ir.Value{}, touched: map[slotKey]*slotThreads{}}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		switch t := resultType(op).(type) {
 		case *tileaa.RingType:
@@ -88,6 +91,9 @@ func newSkeleton(s *pass.State, entry *ir.Op) *skeleton {
 			if decides(v) {
 				k.needed.Need(v)
 			}
+		}
+		if _, ok := slotTouched(op); ok {
+			k.needSlot(op)
 		}
 	})
 	if len(k.needed.Ops) == 0 {
@@ -279,6 +285,9 @@ func (t *thread) event(op *ir.Op) {
 			e.touches = append(e.touches, touch{t.value(x.Value).place, x.Kind.Has(ir.Write)})
 		}
 	}
+	if slot, ok := slotTouched(op); ok {
+		e.threads = t.threadsOf(op, slot)
+	}
 	t.trace = append(t.trace, e)
 }
 
@@ -294,7 +303,7 @@ func phaseOf(op *ir.Op) *ir.Value {
 }
 
 // indices are the numbers from 0 to n-1.
-func indices[T int | uint64](n T) (list []T) {
+func indices[T int | int64 | uint64](n T) (list []T) {
 	for i := T(0); i < n; i++ {
 		list = append(list, i)
 	}

@@ -206,29 +206,3 @@ func TestFaultsAreFound(t *testing.T) {
 		}
 	}
 }
-
-// TestSlotsOfIterations drops the barrier between what two iterations do with slots of theirs, which have the same memory.
-func TestSlotsOfIterations(t *testing.T) {
-	for name, want := range map[string]int{"alloca_in_a_loop": 1, "alloca_in_nested_loops": 1} { // a pointer made of an integer is not followed
-		src, err := os.ReadFile("../regress/testdata/" + name + ".tileir")
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := synchronized(src, "sm_80", options.Code{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if says := check(t, text, "sm_80"); says != "" {
-			t.Errorf("%s: said is %q of all barriers", name, says)
-		}
-		lines, found := strings.Split(text, "\n"), 0
-		for i, line := range lines {
-			if barriers.MatchString(line) && strings.Contains(check(t, strings.Join(drop(lines, i), "\n"), "sm_80"), "touches the slot of an earlier iteration") {
-				found++
-			}
-		}
-		if found != want {
-			t.Errorf("%s: check-sync asks for %d barriers between iterations, expected %d, of\n%s", name, found, want, text)
-		}
-	}
-}

@@ -259,7 +259,10 @@ func (c *countedLoop) land(vals []*tile) []*tile {
 	vals = slices.Clone(vals)
 	for n, i := range c.loop.Lands() {
 		if vals[i] == nil {
-			d, _ := tileaa.InTensorMemory(loopOf(c.loop.Op).Carried()[i])
+			d, ok := tileaa.InTensorMemory(loopOf(c.loop.Op).Carried()[i])
+			if !ok {
+				c.bug("lands a value that is nowhere")
+			}
 			if n == 0 && !planted.On("sum-unwaited") {
 				c.tensorOf(d.Op).waitAllBut(c.fn, c.loop.Op, 0)
 			}

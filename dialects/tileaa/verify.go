@@ -40,7 +40,7 @@ var useVerifiers = ir.Table[verifier]{
 	OpDot & ir.Place:       of(verifyDotUses),
 	OpFor & ir.Place:       of(verifyLands),
 	OpRoles & ir.Place:     of(verifyRoles),
-	OpSumsStore & ir.Place: of(func(s SumsStore) string { return onlySums(s.Result()) }),
+	OpSumsStore & ir.Place: of(verifySumsStore),
 	OpSumsScale & ir.Place: of(func(s SumsScale) string { return onlySums(s.Result()) }),
 	OpAsyncCopy & ir.Place: of(verifyMapped),
 }

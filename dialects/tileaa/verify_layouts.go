@@ -284,6 +284,9 @@ func held(factor *ir.Value) (l layout.Layout) {
 // factorLayout checks that a factor can be stored to tensor memory without a conversion.
 func factorLayout(s FactorStore) string {
 	l := LayoutOf(s.Value())
+	if !s.Result().HasUses() {
+		return "is for no product"
+	}
 	for _, u := range s.Result().Uses() {
 		d, ok := ir.As[Dot](u.Owner())
 		if !ok || d.Atom() == nil || d.Atom().Atom.Tensor == nil || u.Index() != 0 || d.Atom().Swap {

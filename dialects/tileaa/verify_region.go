@@ -108,7 +108,7 @@ func verifyInFlight(d Dot) string {
 		begins = (begins || AddsToNothing(d) || d.Acc().HasOneUse()) && WaitBehind(d) != nil
 	}
 	_, added := NextInSum(d)
-	if ends := added || !slices.ContainsFunc(d.Result().Uses(), func(u *ir.Use) bool { return !takesInFlight(u.Owner()) }); !begins || !ends {
+	if ends := added || d.Result().HasUses() && !slices.ContainsFunc(d.Result().Uses(), func(u *ir.Use) bool { return !takesInFlight(u.Owner()) }); !begins || !ends {
 		return "is in flight, and does not add alone to what a loop carries and lands, nor to nothing, to what nobody else takes, or to sums in tensor memory, for a dot_land or a product that adds to it"
 	}
 	return ""
@@ -326,6 +326,17 @@ func verifyLands(op For) string {
 		if wrong := onlySums(op.Results()[i]); wrong != "" && !slices.Contains(op.Lands(), int64(i)) {
 			return wrong
 		}
+	}
+	return ""
+}
+
+// verifySumsStore checks that a loop begins with what is stored, and that a product of the loop adds to it.
+func verifySumsStore(s SumsStore) string {
+	if wrong := onlySums(s.Result()); wrong != "" {
+		return wrong
+	}
+	if _, there := InTensorMemory(s.Result()); !there {
+		return "is for no loop that adds to it in tensor memory"
 	}
 	return ""
 }

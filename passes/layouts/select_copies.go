@@ -148,7 +148,7 @@ func (c *copiedLoad) find(v *ir.Value, between []*ir.Op) bool {
 			continue
 		case tileaa.IsRelabeling(op):
 			known := len(c.converts)
-			if c.find(op.Result(0), slices.Insert(slices.Clone(between), 0, op)) {
+			if c.find(op.Result(0), slices.Insert(slices.Clone(between), 0, op)) && len(c.converts) > known {
 				continue
 			}
 			c.converts = c.converts[:known]
@@ -161,10 +161,15 @@ func (c *copiedLoad) find(v *ir.Value, between []*ir.Op) bool {
 	return true
 }
 
-// onlyMultiplied reports whether only products read the buffer of a store.
+// onlyMultiplied reports whether products behind a store read its buffer, and nobody else does.
 func onlyMultiplied(store tileaa.BufferStore) bool {
 	_, own := ir.DefinedBy[tileaa.AllocShared](store.Buffer())
-	return own && !slices.ContainsFunc(tileaa.BufferUsers(store.Buffer()), func(op *ir.Op) bool { return op != store.Op && !tileaa.IsProduct(op) })
+	readers := slices.DeleteFunc(tileaa.BufferUsers(store.Buffer()), func(op *ir.Op) bool { return op == store.Op })
+	behind := map[*ir.Op]bool{}
+	for op := store.Op.Next(); op != nil; op = op.Next() {
+		behind[op] = true
+	}
+	return own && len(readers) > 0 && !slices.ContainsFunc(readers, func(op *ir.Op) bool { return !tileaa.IsProduct(op) || !behind[op.AncestorIn(store.Op.Block())] })
 }
 
 // runs reports whether n neighbours along a dimension are contiguous in a buffer.

@@ -63,7 +63,10 @@ func AllocateTensor(s *pass.State) error {
 			d.SetMemory(memory)
 		}
 		for _, o := range others {
-			d, _ := tileaa.ProductOf(o)
+			d, ok := tileaa.ProductOf(o)
+			if !ok {
+				continue // a dot_land of warpgroups
+			}
 			column, _ := d.Column()
 			o.SetMemory(memory)
 			o.SetColumn(s.Ctx, column)

@@ -283,8 +283,10 @@ func land(b *ir.Builder, v *ir.Value) {
 // the op or the tensor unit overwrites; nil without one.
 func producerOf(op *ir.Op) *ir.Op {
 	if o, ok := ir.As[tileaa.SumsOp](op); ok {
-		d, _ := tileaa.ProductOf(o)
-		return d.Op
+		if d, ok := tileaa.ProductOf(o); ok {
+			return d.Op
+		}
+		return nil
 	}
 	if s, ok := ir.As[tileaa.FactorStore](op); ok && s.Over() == nil {
 		return s.Result().FirstUse().Owner()

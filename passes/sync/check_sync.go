@@ -318,7 +318,10 @@ func (a *actor) tooEarly(op *ir.Op) *fault {
 	if begins {
 		touches = memory.TensorRegionOf(d)
 	} else if sums, ok := ir.As[tileaa.SumsOp](op); ok {
-		d, _ := tileaa.ProductOf(sums)
+		d, inTensor := tileaa.ProductOf(sums)
+		if !inTensor {
+			return nil
+		}
 		touches = memory.TensorRegionOf(d)
 	} else if s, ok := ir.As[tileaa.FactorStore](op); ok {
 		touches = memory.FactorRegionOf(s)

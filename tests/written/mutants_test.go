@@ -43,6 +43,7 @@ var mutations = []struct {
 		other := func(string) string { return m.symbol() }
 		return m.replace(`get_global @(\w+)`, other) || m.replace(`@(\w+)`, other)
 	}},
+	{"an operation twice", 2, false, func(m *mutant) bool { return m.replace(`^(    .*[^{}])$`, twice) }},
 	{"a line dropped", 1, false, func(m *mutant) bool { return m.replace(`^(    .*[^{}])$`, func(string) string { return "" }) }},
 }
 
@@ -231,6 +232,15 @@ func (m *mutant) dropOperand() bool {
 		return m.replace(`^ +(?:continue|break|yield|return)( %.*)$`, func(string) string { return "" }) || m.replace(`= .*`+uses, func(string) string { return "" })
 	}
 	return m.replace(`= .*?`+uses, func(string) string { return "" })
+}
+
+// twice repeats an operation, with results of its own.
+func twice(line string) string {
+	results, op, found := strings.Cut(line, " = ")
+	if !found || !strings.HasPrefix(strings.TrimLeft(results, " "), "%") {
+		return line + "\n" + line
+	}
+	return line + "\n" + regexp.MustCompile(`%\w+`).ReplaceAllString(results, "${0}_again") + " = " + op
 }
 
 // dropAttribute removes one attribute of a list in braces; commas inside brackets do not separate.

@@ -16,9 +16,12 @@ import (
 type Cost struct {
 	Instrs   int // warp instructions issued
 	Waves    int // cycles of the shared memory pipe: 128-byte waves, and shuffles
-	Sectors  int // 32-byte sectors of global memory
+	Sectors  int // of global memory
 	Barriers int // block barriers
 }
+
+// SectorBytes is the unit in which the second-level cache moves global memory.
+const SectorBytes = 32
 
 // Weights of Cycles. A multiprocessor issues 4 warp instructions a cycle and moves 128 bytes of shared memory or one shuffle
 // (CUDA programming guide, "Arithmetic Instructions": 32 shuffles a cycle); its share of the second-level cache is about 64 bytes a

@@ -129,7 +129,6 @@ func CutProduct(c atom.Candidate, warps int, cut Cut, operandBytes int) (quarter
 	if !ok {
 		return 0, false
 	}
-	const sector = 32
-	again := Cost{Sectors: (cut.Pieces - 1) * operandBytes / 2 / sector, Barriers: 2 * cut.Pieces * (cut.Steps - 1)}
+	again := Cost{Sectors: (cut.Pieces - 1) * operandBytes / 2 / SectorBytes, Barriers: 2 * cut.Pieces * (cut.Steps - 1)}
 	return SplitScore(t)*cut.Pieces + again.Quarters(), true
 }

@@ -66,15 +66,9 @@ func (f *Facts) MaskEnds(mask *ir.Value, d int, n int64) (ends []MaskEnd, ok boo
 // sameDim is the dimension of the operand of a reshape that has the size and the row-major stride of dimension d of the result.
 func sameDim(reshape *ir.Op, d int) (int, bool) {
 	from, to := tileaa.ShapeOf(reshape.Operand(0)), tileaa.ShapeOf(reshape.Result(0))
-	stride := func(shape []int64, d int) int64 {
-		n := int64(1)
-		for _, x := range shape[d+1:] {
-			n *= x
-		}
-		return n
-	}
+	strides, stride := tileaa.RowMajorStrides(from), tileaa.RowMajorStrides(to)[d]
 	for e := range from {
-		if from[e] == to[d] && stride(from, e) == stride(to, d) {
+		if from[e] == to[d] && strides[e] == stride {
 			return e, true
 		}
 	}

@@ -146,15 +146,12 @@ func repeats(l layout.Layout) bool {
 // multimemBytes is the narrowest access to multicast memory (PTX ISA, "multimem").
 const multimemBytes = 4
 
-// sectorBytes is the unit in which the L2 cache moves memory.
-const sectorBytes = 32
-
 // wholeSectors reports whether the lanes and registers of a warp cover runs of whole sectors along dimension fast.
 func wholeSectors(l layout.Layout, fast, elemBytes int) bool {
 	shape := l.Shape()
 	inWarp := layout.NewSpan(append(append([]uint64{}, l.Column(layout.Reg)...), l.Column(layout.Lane)...)...)
 	run := elemBytes
-	for b := 0; 1<<b < shape[fast] && run < sectorBytes; b++ {
+	for b := 0; 1<<b < shape[fast] && run < cost.SectorBytes; b++ {
 		if !inWarp.Contains(layout.Bit(shape, fast, b)) {
 			return false
 		}
@@ -163,7 +160,7 @@ func wholeSectors(l layout.Layout, fast, elemBytes int) bool {
 	lanes := layout.NewSpan(l.Column(layout.Lane)...)
 	// One instruction must see the run: all but the register bits of one vector lie in lanes.
 	vec := elemBytes
-	for b := 0; 1<<b < shape[fast] && vec < sectorBytes; b++ {
+	for b := 0; 1<<b < shape[fast] && vec < cost.SectorBytes; b++ {
 		if !lanes.Contains(layout.Bit(shape, fast, b)) && vec >= 16 {
 			return false
 		}
@@ -221,7 +218,7 @@ func (a *assigner) stagedLayout(load *ir.Op, t *tileaa.TileType, fast, vec int) 
 		if per := int(t.NumElements()) / (layout.WarpSize * a.warps); own < wordBytes {
 			vec = min(vec, max(per*own/wordBytes, wordBytes/own))
 		}
-		return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: sectorBytes / own, Rows: rows, Wide: layout.WidestAccess / own}, a.warps), true
+		return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: cost.SectorBytes / own, Rows: rows, Wide: layout.WidestAccess / own}, a.warps), true
 	case bytes > own && vec*bytes > layout.WidestAccess:
 		if near := max(vec, swizzleWidth/bytes); m.Group > 0 {
 			return layout.BlockedSpan(shape, vec, near, layout.FastestFirst(fast, len(shape)), a.warps), true
@@ -342,19 +339,16 @@ func (a *assigner) defaultLayout(t *tileaa.TileType) layout.Layout {
 func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
 	shape := layout.Dims(tileaa.AsTile(op.Operand(0)).Shape)
 	axis, others := bitsApart(shape, tileaa.DimOf(op))
-	inRegs := max(len(axis)-laneBits, 0)
+	inRegs := max(len(axis)-layout.LaneBits, 0)
 	take := func(n int) (out []uint64) {
 		n = min(n, len(others))
 		out, others = others[:n], others[n:]
 		return out
 	}
-	lane := slices.Concat(axis[inRegs:], take(laneBits-len(axis[inRegs:])))
+	lane := slices.Concat(axis[inRegs:], take(layout.LaneBits-len(axis[inRegs:])))
 	warp := take(layout.Log2(a.warps))
 	return layout.Replicated(shape, slices.Concat(axis[:inRegs], others), lane, warp, a.warps)
 }
-
-// laneBits is the number of bits of a lane's number in its warp.
-const laneBits = 5
 
 // bitsApart are the bits of one dimension of a shape, upwards, and those of all others, the last dimension first.
 func bitsApart(shape []int, dim int) (axis, others []uint64) {
@@ -402,10 +396,10 @@ func (a *assigner) reducedLayout(t *tileaa.TileType, dim int) layout.Layout {
 		return out
 	}
 	warp := far(&others, layout.Log2(a.warps))
-	near := min(laneBits, len(others))
+	near := min(layout.LaneBits, len(others))
 	lane := slices.Clone(others[:near])
 	others = others[near:]
-	lane = append(lane, far(&axis, laneBits-len(lane))...)
+	lane = append(lane, far(&axis, layout.LaneBits-len(lane))...)
 	warp = append(warp, far(&axis, layout.Log2(a.warps)-len(warp))...)
 	return layout.Replicated(shape, slices.Concat(axis, others), lane, warp, a.warps)
 }

@@ -92,7 +92,7 @@ func pointerOf(v *ir.Value) *ir.Value {
 
 // visitAlloca begins a slot. Outside of loops no other had its bytes.
 func (w *inserter) visitAlloca(a tileaa.Alloca, p *pending) {
-	if !inLoop(a.Op) {
+	if ir.EnclosingLoop(a.Op) == nil {
 		return
 	}
 	slot := slotBytes(a)
@@ -100,15 +100,6 @@ func (w *inserter) visitAlloca(a tileaa.Alloca, p *pending) {
 	if w.open(p) {
 		addReach(&w.level.exposed.slots, slot)
 	}
-}
-
-func inLoop(op *ir.Op) bool {
-	for op = op.ParentOp(); op != nil; op = op.ParentOp() {
-		if _, ok := ir.LoopOf(op); ok {
-			return true
-		}
-	}
-	return false
 }
 
 // renew makes the pending accesses to the bytes of a slot old.
@@ -138,9 +129,9 @@ func (p *proofs) sameThreadsOfSlots(a, b *ir.Op) bool {
 		if op == nil {
 			op = v.Block().ParentOp()
 			_, carried := ir.LoopOf(op)
-			return !carried && !inLoop(op)
+			return !carried && ir.EnclosingLoop(op) == nil
 		}
-		return op.Code() == tileaa.OpAlloca || !inLoop(op)
+		return op.Code() == tileaa.OpAlloca || ir.EnclosingLoop(op) == nil
 	})
 }
 

@@ -112,11 +112,8 @@ func accessLayout(op *ir.Op) *layout.Layout {
 
 // unique reports whether no two threads have the same element.
 func (p *proofs) unique(l *layout.Layout) bool {
-	return l.FreeMask(layout.Lane) == 0 && l.FreeMask(layout.Warp) == 0 && l.InBits(layout.Lane) == laneBits && l.InBits(layout.Warp) == p.threads
+	return l.FreeMask(layout.Lane) == 0 && l.FreeMask(layout.Warp) == 0 && l.InBits(layout.Lane) == layout.LaneBits && l.InBits(layout.Warp) == p.threads
 }
-
-// laneBits is the number of bits of a lane's number in its warp.
-const laneBits = 5
 
 // injective reports whether no two elements of a block or of a tile of pointers lie at a common byte.
 func (p *proofs) injective(v *ir.Value) bool {

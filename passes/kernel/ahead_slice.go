@@ -26,8 +26,22 @@ func NewAheadSlice(loop *ir.Op) *AheadSlice {
 }
 
 // Computable reports whether a value can be computed iterations ahead from the induction variable and loop-carried values, by pure
-// operations and, with AllowLoads, by loads that nothing in the loop orders. It adds what computes it to the slice.
+// operations and, with AllowLoads, by loads that nothing in the loop orders. It adds what computes it to the slice, and nothing if it cannot be computed.
 func (a *AheadSlice) Computable(v *ir.Value) bool {
+	var added []*ir.Op
+	args := len(a.CarriedArgs)
+	if a.add(v, &added) {
+		return true
+	}
+	for _, op := range added {
+		delete(a.Ops, op)
+	}
+	a.CarriedArgs = a.CarriedArgs[:args]
+	return false
+}
+
+// add is Computable; what it adds, and lists, stays where it says false.
+func (a *AheadSlice) add(v *ir.Value, added *[]*ir.Op) bool {
 	if v == nil || ir.DefinedOutside(v, a.Loop) {
 		return true
 	}
@@ -37,7 +51,7 @@ func (a *AheadSlice) Computable(v *ir.Value) bool {
 			return carried || v == a.flow.InductionVar()
 		}
 		a.CarriedArgs = append(a.CarriedArgs, v)
-		return (a.AllowLoads || !tileaa.IsRanked(v)) && a.Computable(a.flow.Continues()[0].Operand(i))
+		return (a.AllowLoads || !tileaa.IsRanked(v)) && a.add(a.flow.Continues()[0].Operand(i), added)
 	}
 	op := v.DefiningOp()
 	if a.Ops[op] {
@@ -48,7 +62,8 @@ func (a *AheadSlice) Computable(v *ir.Value) bool {
 		return false
 	}
 	a.Ops[op] = true
-	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !a.Computable(o) })
+	*added = append(*added, op)
+	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !a.add(o, added) })
 }
 
 // unordered reports whether an op is a load whose tokens order it with nothing in the loop.

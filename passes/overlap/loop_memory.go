@@ -13,6 +13,7 @@ import (
 type resources struct {
 	accumulators int // registers of a thread
 	at           map[*ir.Op]memory.Extent
+	list         []*memory.LiveInterval
 	buffers      *memory.Timeline
 	bytes        int   // of all buffers and of the rings that loops have so far
 	err          error // that they have no room
@@ -20,13 +21,19 @@ type resources struct {
 
 func resourcesOf(s *pass.State, entry *ir.Op) *resources {
 	list, at := memory.LiveIntervals(s, entry)
-	r := &resources{accumulatorsOf(s, entry), at, memory.TimelineOf(list), 0, nil}
+	r := &resources{accumulators: accumulatorsOf(s, entry), at: at, list: list}
 	r.bytes, r.err = memory.PlaceBuffers(s, list)
-	for _, iv := range list {
+	r.sort(s)
+	return r
+}
+
+// sort makes the timeline of buffers as they live now.
+func (r *resources) sort(s *pass.State) {
+	r.buffers = memory.TimelineOf(r.list)
+	for _, iv := range r.list {
 		s.Step()
 		r.buffers.Add(iv)
 	}
-	return r
 }
 
 // with is the shared memory when some buffers of a loop are rings of so many slots: as much as what is alive beside the loop takes, or more for the rest.
@@ -48,7 +55,8 @@ func (r *resources) with(s *pass.State, loop *ir.Op, buffers []*ir.Value, slots 
 	return max(bytes, r.bytes), err
 }
 
-// made says that buffers of a loop have become rings.
+// made says that buffers of a loop have become rings. The timeline has them as they lived before, which is enough for loops that end behind this one: such a
+// loop lasts while all of this one does or while nothing of it does. Who asks for others sorts first.
 func (r *resources) made(s *pass.State, loop *ir.Op, buffers []*ir.Value, slots int) {
 	r.bytes, r.err = r.with(s, loop, buffers, slots)
 	during := r.at[loop]

@@ -45,6 +45,7 @@ func choices(s *pass.State, entry *ir.Op) (list []choice) {
 		}
 	}
 	if slices.ContainsFunc(list, choice.rings) {
+		r.sort(s)
 		for i, p := range pipelines {
 			if !list[i].rings() {
 				list[i] = choose(p)

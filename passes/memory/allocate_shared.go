@@ -55,10 +55,12 @@ func allocateEntry(s *pass.State, entry *ir.Op) error {
 // Extent is the place of an op and of all that is nested in it in program order.
 type Extent struct{ First, Last int }
 
-// LiveIntervals lists the buffers and rings of an entry with their lives, and where every op stands.
+// LiveIntervals lists the buffers and rings of an entry with their lives, and where every op stands. A product of the tensor unit stands for the memory that
+// allocate-tensor has yet to give it.
 func LiveIntervals(s *pass.State, entry *ir.Op) (list []*LiveInterval, at map[*ir.Op]Extent) {
 	at = make(map[*ir.Op]Extent, ir.NumOps(entry))
 	n := 0
+	var unit *ir.Op
 	var number func(op *ir.Op)
 	number = func(op *ir.Op) {
 		s.Step()
@@ -68,6 +70,9 @@ func LiveIntervals(s *pass.State, entry *ir.Op) (list []*LiveInterval, at map[*i
 			iv := &LiveInterval{Op: op}
 			iv.Size, iv.Align = tileaa.PlacedMemory(op)
 			list = append(list, iv)
+		}
+		if d, ok := tileaa.OnTensorUnit(op); ok && d.Memory() == nil {
+			unit = op
 		}
 		for b := range op.Blocks() {
 			for o := b.First(); o != nil; o = o.Next() {
@@ -93,6 +98,9 @@ func LiveIntervals(s *pass.State, entry *ir.Op) (list []*LiveInterval, at map[*i
 			from, to := lifetime(iv.Op, user, at, read)
 			iv.First, iv.Last = min(iv.First, from), max(iv.Last, to)
 		}
+	}
+	if unit != nil {
+		list = append(list, &LiveInterval{Op: unit, Last: n, Size: (*tileaa.TensorMemoryType).Bytes(nil), Align: tileaa.MbarrierBytes})
 	}
 	return list, at
 }
@@ -225,8 +233,13 @@ func contentsOf(op *ir.Op) string {
 	if a, ok := ir.As[tileaa.Alloca](op); ok {
 		return fmt.Sprintf("%d elements of type %s", a.NumElem(), ir.ShortType(elemOf(a)))
 	}
+	if tileaa.IsProduct(op) {
+		return productMbarriers
+	}
 	return contents(op.Result(0).Type())
 }
+
+const productMbarriers = "mbarriers of products"
 
 // contents is what a buffer or a ring holds: "128x64xf16", "3 times 128x64xf16".
 func contents(t ir.Type) string {
@@ -236,7 +249,7 @@ func contents(t ir.Type) string {
 	case *tileaa.PipelineType:
 		return fmt.Sprintf("%d times two mbarriers", t.Slots)
 	case *tileaa.TensorMemoryType:
-		return "mbarriers of products"
+		return productMbarriers
 	}
 	b, s := t.(*tileaa.BufferType), ""
 	for _, n := range b.Shape {

@@ -183,12 +183,9 @@ func (n *nest) fits(s *pass.State, list []*memory.LiveInterval, at map[*ir.Op]me
 		}
 		longer = append(longer, &changed)
 	}
-	bytes, err := memory.PlaceBuffers(s, longer)
-	return longer, err == nil && bytes+mbarrierBytes <= s.Target.SharedOptIn
+	_, err := memory.PlaceBuffers(s, longer)
+	return longer, err == nil
 }
-
-// mbarrierBytes is room for the mbarriers of products of the tensor unit, which get theirs later.
-const mbarrierBytes = 1 << 10
 
 // alone reports whether a multiprocessor has one block of an entry: no other one computes while this one stores.
 func alone(s *pass.State, entry *ir.Op, list []*memory.LiveInterval) bool {

@@ -259,7 +259,7 @@ func decodeLd(d *decoder) {
 		ext[i] = extend(t, d.width(&regs[i]))
 	}
 	d.address(&args[1], op)
-	d.in.kind = kExec
+	d.in.kind, d.in.fetches = kExec, op.order.s == weak && !op.nc
 	if t.width() > 64 {
 		d.lacks("128-bit element")
 	}

@@ -297,6 +297,51 @@ func TestNotesForPTXOfOthers(t *testing.T) {
 	}
 }
 
+// TestReadsThatNothingUses: in PTX of others, a race of a read is a note as long as no thread that made it uses what it read, before or after the write.
+func TestReadsThatNothingUses(t *testing.T) {
+	const load, one = "ld.global.u32 %r1, [%rd0]; add.s32 %r4, %r1, 9; setp.eq.u32 %p1, %r0, 0;\n", "@%p1 st.global.u32 [%rd0], %r4;\n"
+	const others = "setp.ne.u32 %p2, %r0, 0;\n"
+	for _, c := range []struct {
+		name, body string
+		used       bool
+	}{
+		{"copies of a tile", load + one, false},
+		{"as a choice between values", load + "setp.gt.s32 %p2, %r1, 5; selp.b32 %r4, 5, %r4, %p2;" + one, false},
+		{"the register holds something else", load + one + others + "mov.b32 %r1, 7; @%p2 st.global.u32 [%rd1], %r1;", false},
+		{"it may hold something else", load + one + others + "@%p1 mov.b32 %r1, 7; @%p2 st.global.u32 [%rd1], %r1;", true},
+		{"stored", load + one + others + "@%p2 st.global.u32 [%rd1], %r1;", true},
+		{"stored before", load + others + "@%p2 st.global.u32 [%rd1], %r1; bar.warp.sync -1;" + one, true},
+		{"stored by half of a warp", load + one + "setp.gt.u32 %p2, %r0, 47; @%p2 st.global.u32 [%rd1], %r4;", true},
+		{"stored in a later round", load + "mov.b32 %r5, 0; bra L; M: " + one + others + "@%p2 st.global.u32 [%rd1], %r6; bra X; L: mov.b32 %r6, %r1; bra M; X:", true},
+		{"a branch", load + one + "setp.gt.s32 %p2, %r1, 5; @%p2 bra L; L:", true},
+		{"an address", load + one + "and.b32 %r1, %r1, 4; cvt.u64.u32 %rd3, %r1; add.s64 %rd3, %rd3, %rd0; ld.global.u32 %r5, [%rd3+64];", true},
+		{"another lane", load + one + "shfl.sync.idx.b32 %r5, %r1, 0, 31, -1;", true},
+		{"atomic", "mov.b32 %r1, 1; atom.global.add.u32 %r4, [%rd0], %r1; setp.eq.u32 %p1, %r0, 0;" + one, true},
+		{"another block", "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p2, %r2, 0; @%p2 mov.b32 %r0, 1;" + load + one, true},
+	} {
+		m, err := Parse("t", kernel(c.body))
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		blocks := 1
+		if c.name == "another block" {
+			blocks = 2
+		}
+		for _, s := range Schedules {
+			mem := NewMemory()
+			a := mem.Alloc("buf", make([]byte, 256), 256)
+			res, err := m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Grid: [3]int{blocks, 1, 1}, Block: [3]int{64, 1, 1}, Foreign: true, Schedule: s})
+			var r *Report
+			switch {
+			case c.used && (!errors.As(err, &r) || r.Kind != Race):
+				t.Errorf("%s, %v: %v, want a race", c.name, s, err)
+			case !c.used && (err != nil || !strings.HasSuffix(res.Notes[len(res.Notes)-1].Msg, "nothing uses what was read")):
+				t.Errorf("%s, %v: %v", c.name, s, err)
+			}
+		}
+	}
+}
+
 // TestBlocksMayStoreTheSame: every block of the source stores one value to one place, which is its own
 // affair; different values are a race.
 func TestBlocksMayStoreTheSame(t *testing.T) {

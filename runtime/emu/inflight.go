@@ -45,12 +45,12 @@ func (a *asyncAccess) span(r *region, off, n int, write bool) {
 }
 
 // conflict reports that the access old did not happen before this one. A write of the value already there is a SameValueRace.
-func (a *asyncAccess) conflict(r *region, off int, now, then Access, old accessStamp, at int32) {
+func (a *asyncAccess) conflict(r *region, off int, now, then Access, old *accessRecord) {
 	k := Race
 	if a.data != nil && bytesEqual(r, a.at, a.data) {
 		k = SameValueRace
 	}
-	a.w.race(r, off, a.lane, now, then, old, at, k)
+	a.w.race(r, off, a.lane, now, then, old, k, nil)
 }
 
 func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
@@ -65,7 +65,7 @@ func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
 		switch x := &l[i]; {
 		case x.stamp == a.stamp:
 		case !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp):
-			a.conflict(r, off, now, Write, x.stamp, x.pc)
+			a.conflict(r, off, now, Write, x)
 		case a.missesFence(r, x, write):
 			a.missingFence(r, off, now, x)
 		}
@@ -77,7 +77,7 @@ func (a *asyncAccess) cell(r *region, off int, c *shadowCell, write bool) {
 	l = r.shadow.records(c.reads, c.readPC, &one)
 	for i := range l {
 		if x := &l[i]; x.stamp != a.stamp && !e.follows(x) && !a.w.morallyStrong(x.stamp, a.stamp) {
-			a.conflict(r, off, now, Read, x.stamp, x.pc)
+			a.conflict(r, off, now, Read, x)
 		}
 	}
 	r.shadow.drop(&c.reads)

@@ -44,6 +44,7 @@ type inst struct {
 	pdst          []int32
 	psrc          []pref
 	pure          bool // a destination depends on the sources of its lane alone
+	fetches       bool // a weak ld: all it does is give its destinations what memory holds
 	asyncDst      bool // writes its destinations asynchronously (tcgen05.ld)
 	rule          undefRule
 	dmask         uint64 // bits of dst[0]

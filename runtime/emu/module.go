@@ -94,8 +94,8 @@ type Options struct {
 	Schedule  Schedule
 	MaxSteps  int64     // warp instructions of the launch; 0: 2^32
 	Stdout    io.Writer // of vprintf; nil: dropped
-	// Foreign is for PTX of other compilers: races between lanes of one warp, which hardware runs in step,
-	// unordered stores of equal values and missing proxy fences become notes.
+	// Foreign is for PTX of other compilers: races between lanes of one warp, which hardware runs in step, races of reads
+	// that nothing uses, unordered stores of equal values and missing proxy fences become notes.
 	Foreign bool
 	// NoteEqualStores makes notes of unordered stores of equal values.
 	NoteEqualStores bool

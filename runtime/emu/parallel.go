@@ -86,7 +86,7 @@ func (l *launch) partCount() int {
 func (l *launch) part(first int, next *atomic.Int64, origins []*undoLog) *launch {
 	c := *l
 	c.next, c.supply = first, next
-	c.noted = map[noteKey]int{}
+	c.noted, c.uses = map[noteKey]int{}, nil
 	c.mem = &Memory{next: l.mem.next, modules: l.mem.modules}
 	c.globals = maps.Clone(l.globals)
 	at := map[*region]*region{}

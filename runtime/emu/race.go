@@ -280,7 +280,7 @@ func (a *accessor) check(r *region, off int, now, then Access, at accessStamp, p
 	l := r.shadow.records(at, p, &one)
 	for i := range l {
 		if x := &l[i]; !a.w.morallyStrong(x.stamp, a.stamp) && !a.follows(x) {
-			a.w.race(r, off, a.lane, now, then, x.stamp, x.pc, k)
+			a.w.race(r, off, a.lane, now, then, x, k, a.w.discarded(now, then, a.lane, x))
 		}
 	}
 }
@@ -426,15 +426,17 @@ func (s *shadow) supersede(at *accessStamp, by strength) {
 
 // race reports two unordered accesses. Stores of equal values by different CTAs are a note, since every tile block
 // of the source made that store; with Options.NoteEqualStores, those of one CTA too. In foreign PTX, races between lanes of one
-// warp and all stores of equal values are notes: hardware runs a converged warp in lockstep, and equal stores commute.
+// warp and all stores of equal values are notes: hardware runs a converged warp in lockstep, and equal stores commute. So is a
+// race of a read that nothing has used (discarded.go).
 // If the earlier access is that of an agent, the operation is still in flight, and that is reported.
-func (w *warp) race(r *region, off, lane int, now, then Access, old accessStamp, at int32, k Kind) {
+func (w *warp) race(r *region, off, lane int, now, then Access, x *accessRecord, k Kind, unused *racedRead) {
+	old, at := x.stamp, x.pc
 	others := w.launch.ctaIndex(old) != w.cta.index
 	note := k == SameValueRace && (others || w.launch.opt.NoteEqualStores) || w.launch.opt.Foreign && (old.warp() == w.id || k == SameValueRace)
 	if kind, _ := w.launch.kindOf(old); kind != agentThread && !note {
 		w.reportInFlight(r, off, lane, now, then, old, at)
 	}
-	if note && w.launch.countRepeat(w.prog.code[w.curPC].line, k) {
+	if (note || unused.awaited()) && w.launch.countRepeat(w.prog.code[w.curPC].line, k) {
 		return
 	}
 	rep := w.report(k, lane, r.genericAddr(off), "%s of %s byte %d is not ordered after the %s by %s at line %d: %s",
@@ -442,11 +444,14 @@ func (w *warp) race(r *region, off, lane int, now, then Access, old accessStamp,
 	rep.Access = now
 	rep.Other = &Other{Access: then, Source: w.launch.entry.mod.source(&w.prog.code[at]), Line: int(w.prog.code[at].line),
 		CTA: w.launch.ctaID(w.launch.ctaIndex(old)), Region: r.describe(), Offset: off}
-	if note {
+	switch {
+	case note:
 		w.launch.note(rep)
-		return
+	case unused != nil:
+		unused.await(rep)
+	default:
+		panic(fault{rep})
 	}
-	panic(fault{rep})
 }
 
 // reportInFlight reports an access to bytes that an asynchronous operation may still read or write.

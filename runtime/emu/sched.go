@@ -23,6 +23,7 @@ type launch struct {
 	params       *region
 	globals      map[*variable]*region
 	joins        joinCosts
+	uses         map[int32]*useSet // of loads that have raced, by place
 	agents       []*mbarAgent
 	tcgen        tcgenScratch
 	steps        int64
@@ -544,5 +545,9 @@ func (w *warp) start() {
 	w.watch, w.executed, w.nextWatch = nil, 0, watchAfter
 	w.tmemLoads, w.mbarInitClocks = tmemLoads{}, [32]*sparseClock{}
 	w.sawCompletion = false
+	w.raced, w.seen = nil, nil
+	if o := &w.launch.opt; o.Foreign && !o.Checks.NoRaces && w.launch.warpsPerCTA > 1 {
+		w.seen = make([]uint64, len(p.code))
+	}
 	w.clockState.start(w.launch.idsPerCTA, p.visibilities)
 }

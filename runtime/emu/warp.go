@@ -55,7 +55,9 @@ type warp struct {
 	stalledRound  int     // 1 + its scheduler round
 	clusterAt     [32]int // 1 + the phase of the cluster barrier in which a lane has arrived and not waited yet, or clusterIdle
 	watch         *watch
-	executed      int64 // instructions
+	executed      int64    // instructions
+	seen          []uint64 // of foreign PTX, by pc: the lanes that have executed the instruction, and above them those that have reached it
+	raced         []racedRead
 	nextWatch     int64 // the count of them at which it is watched again
 	sawCompletion bool  // a lane has observed a completion since the last syncWarp
 
@@ -237,6 +239,9 @@ func (w *warp) runGroup(left int) int {
 			run &= p
 		}
 		st.count(in, m, run)
+		if w.seen != nil {
+			w.see(pc, m, run)
+		}
 		if in.touchesPinned && run != 0 {
 			w.touchPinned(in)
 		}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +35,7 @@ var executors = map[string]func(o *executor.Options, value string) bool{
 		return ok
 	},
 	"checks": func(o *executor.Options, v string) bool {
-		c, ok := checksOf(v)
+		c, ok := executor.ChecksOf(v)
 		if ok {
 			o.Checks = c
 		}
@@ -57,27 +56,6 @@ var executors = map[string]func(o *executor.Options, value string) bool{
 		}
 		return err == nil
 	},
-}
-
-// checksOf reads "all", "none", or the names of the checks that are on, with commas between.
-func checksOf(v string) (executor.Checks, bool) {
-	c := executor.Checks{NoRaces: true, NoUndefined: true, NoAlignment: true}
-	for name := range strings.SplitSeq(v, ",") {
-		switch name {
-		case "all":
-			c = executor.Checks{}
-		case "none":
-		case "races":
-			c.NoRaces = false
-		case "undefined":
-			c.NoUndefined = false
-		case "alignment":
-			c.NoAlignment = false
-		default:
-			return c, false
-		}
-	}
-	return c, true
 }
 
 // setter sets the field of an option, and reports whether the value can be one.

@@ -9,7 +9,7 @@ import (
 	"tileiras/runtime/executor"
 )
 
-// Emulator compiles a module for a GPU and runs the PTX on the emulator, with all checks on.
+// Emulator compiles a module for a GPU and runs the PTX on the emulator, with all checks on unless it is told otherwise.
 type Emulator struct {
 	GPU      string
 	Code     driver.Code // source lines it has always
@@ -21,6 +21,7 @@ type Emulator struct {
 	NoteEqualStores bool
 	// Foreign PTX may rely on lanes of a warp running in step. A launch of PTX text is foreign.
 	Foreign bool
+	Checks  executor.Checks
 
 	kernel *kernel // shared by the machines that run one kernel; nil: every launch compiles
 }
@@ -32,10 +33,10 @@ type kernel struct {
 }
 
 // emulators are machines for one kernel, one under each schedule, which is compiled once.
-func emulators(o driver.Options, schedules []emu.Schedule) (ms []cases.Machine) {
+func emulators(o driver.Options, schedules []emu.Schedule, checks executor.Checks) (ms []cases.Machine) {
 	k := &kernel{}
 	for _, s := range schedules {
-		ms = append(ms, &Emulator{GPU: o.GPU, Code: o.Code, Schedule: s, NoteEqualStores: true, kernel: k})
+		ms = append(ms, &Emulator{GPU: o.GPU, Code: o.Code, Schedule: s, NoteEqualStores: true, Checks: checks, kernel: k})
 	}
 	return ms
 }
@@ -59,7 +60,7 @@ func decode(ctx context.Context, file string, module []byte) error {
 
 // Launch is one launch of an entry on the emulator.
 func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
-	o := executor.Options{Engine: executor.Emulator, Schedule: m.Schedule, Foreign: m.Foreign || l.PTX != nil, EqualStores: m.NoteEqualStores, Stats: true}
+	o := executor.Options{Engine: executor.Emulator, Schedule: m.Schedule, Foreign: m.Foreign || l.PTX != nil, EqualStores: m.NoteEqualStores, Stats: true, Checks: m.Checks}
 	p, err := m.load(ctx, l, o)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ type Interpreter struct {
 	Strict bool
 	// ZeroPadding loads zeros where a program names no padding, instead of undefined elements.
 	ZeroPadding bool
+	Checks      executor.Checks
 }
 
 var errNotPTX = errors.New("the interpreter runs Tile IR, not PTX: --on emu or --on gpu")
@@ -31,7 +32,7 @@ func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outco
 	if l.PTX != nil {
 		return nil, errNotPTX
 	}
-	prog, err := executor.Load(ctx, l.Bytecode, executor.Options{Name: l.File, Strict: p.Strict, ZeroPadding: p.ZeroPadding})
+	prog, err := executor.Load(ctx, l.Bytecode, executor.Options{Name: l.File, Strict: p.Strict, ZeroPadding: p.ZeroPadding, Checks: p.Checks})
 	if err != nil {
 		return nil, err
 	}

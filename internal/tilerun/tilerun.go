@@ -21,6 +21,7 @@ import (
 	"tileiras/internal/driver"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
+	"tileiras/runtime/executor"
 )
 
 // Command is the table of the flags of tilerun.
@@ -32,7 +33,7 @@ var Command = &driver.Command{
 	MaxArgs: 1 << 20,
 	Flags: slices.Concat([]driver.Flag{
 		{Name: "on", Kind: driver.EnumFlag, Default: "interp", Help: "What runs the kernels", Values: []driver.Value{
-			{Name: "interp", Help: "The interpreter of Tile IR"}, {Name: "emu", Help: "Our PTX on the PTX emulator, all checks on"}, {Name: "gpu", Help: "Our PTX on a GPU"}}},
+			{Name: "interp", Help: "The interpreter of Tile IR"}, {Name: "emu", Help: "Our PTX on the PTX emulator, with its checks (--checks)"}, {Name: "gpu", Help: "Our PTX on a GPU"}}},
 		{Name: "runs", Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "0", Help: "With --on gpu: time so many more launches of every case, one case after the other, and print what benchmarks reach"},
 		{Name: "time-limit", Kind: driver.IntFlag, Unsigned: true, Meta: "seconds", Default: "600", Help: "With --on gpu: how long a case may take, its compilation included; 0 is for ever"},
 		{Name: "schedule", Kind: driver.EnumFlag, Default: "all", Help: "In which order the emulator interleaves warps", Values: []driver.Value{
@@ -47,6 +48,7 @@ var Command = &driver.Command{
 		{Name: "notes", Kind: driver.BoolFlag, Help: "Print what the machine noticed and did not count as a failure"},
 		{Name: "undefined", Kind: driver.EnumFlag, Default: "error", Help: "What the interpreter loads where a program names no padding", Values: []driver.Value{
 			{Name: "error", Help: "An undefined value, which must not be stored or decide anything"}, {Name: "zero", Help: "Zero"}}},
+		{Name: "checks", Kind: driver.StringFlag, Meta: "list", Default: "all", Help: "What interpreter and emulator check: all, none, or some of races, undefined, alignment with commas between; bounds always"},
 		{Name: "core", Kind: driver.BoolFlag, Help: "Only cases of the core subset"},
 		{Name: "stats", Kind: driver.BoolFlag, Help: "Print the machine's counters for every case"},
 		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Unsigned: true, Separate: true, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core, on a GPU one)"},
@@ -181,7 +183,12 @@ func together(line *driver.Line) error {
 			return fmt.Errorf("--%s is of our compiler, and PTX has been compiled", f.Name)
 		}
 	}
+	_, known := executor.ChecksOf(line.String("checks"))
 	switch {
+	case !known:
+		return fmt.Errorf("--checks=%s: it must be all, none, or some of races, undefined, alignment with commas between", line.String("checks"))
+	case line.Given("checks") && line.String("on") == "gpu":
+		return fmt.Errorf("--checks is of interpreter and emulator: a GPU checks nothing")
 	case own && line.Given("launch"):
 		return fmt.Errorf("--launch says the grid and the arguments: leave out --grid, --arg and --out")
 	case line.Given("runs") && line.String("on") != "gpu":
@@ -198,9 +205,10 @@ func together(line *driver.Line) error {
 
 // machinesFor makes, for a case, the machines under each of which it must pass.
 func machinesFor(line *driver.Line) (func() []cases.Machine, error) {
+	checks, _ := executor.ChecksOf(line.String("checks"))
 	switch line.String("on") {
 	case "interp":
-		return only(&Interpreter{ZeroPadding: line.String("undefined") == "zero"}), nil
+		return only(&Interpreter{ZeroPadding: line.String("undefined") == "zero", Checks: checks}), nil
 	case "gpu":
 		m, err := newGPU(line)
 		return only(m), err
@@ -212,7 +220,7 @@ func machinesFor(line *driver.Line) (func() []cases.Machine, error) {
 		}
 	}
 	o := line.Options()
-	return func() []cases.Machine { return emulators(o, schedules) }, nil
+	return func() []cases.Machine { return emulators(o, schedules, checks) }, nil
 }
 
 // only is one machine for every case.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"tileiras/dialects/cudatile"
@@ -57,6 +58,27 @@ type Checks struct {
 	NoRaces     bool // emulator: conflicting accesses without a happens-before order
 	NoUndefined bool // undefined values in addresses, conditions and stores
 	NoAlignment bool // emulator: addresses that are no multiple of the access size
+}
+
+// ChecksOf reads "all", "none", or the names of the checks that are on, with commas between.
+func ChecksOf(v string) (Checks, bool) {
+	c := Checks{NoRaces: true, NoUndefined: true, NoAlignment: true}
+	for name := range strings.SplitSeq(v, ",") {
+		switch name {
+		case "all":
+			c = Checks{}
+		case "none":
+		case "races":
+			c.NoRaces = false
+		case "undefined":
+			c.NoUndefined = false
+		case "alignment":
+			c.NoAlignment = false
+		default:
+			return c, false
+		}
+	}
+	return c, true
 }
 
 // Kernel is an entry of a program.

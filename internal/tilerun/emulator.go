@@ -67,7 +67,7 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	}
 	out, rep, err := launch(ctx, p, l)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if out.AssertFailed { // what the kernel printed says which
 		out.Message = out.Stdout

@@ -38,7 +38,7 @@ func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outco
 	}
 	out, rep, err := launch(ctx, prog, l)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if out.AssertFailed {
 		return out, nil

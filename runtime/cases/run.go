@@ -13,8 +13,9 @@ import (
 //
 // Launch leaves l unchanged. An error means that the module was refused or the
 // launch could not be finished; one that wraps errors.ErrUnsupported says that
-// the machine does not support something in it. A failed assertion of the
-// kernel is an Outcome, not an error.
+// the machine does not support something in it. An Outcome beside an error says
+// what was printed until then. A failed assertion of the kernel is an Outcome,
+// not an error.
 type Machine interface {
 	Launch(ctx context.Context, l *Launch) (*Outcome, error)
 }

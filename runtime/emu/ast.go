@@ -19,15 +19,16 @@ const (
 
 // arg is one operand as written.
 type arg struct {
-	kind  argKind
-	name  string
-	val   uint64 // integer, or float bits
-	hex32 bool   // argFloat: val holds the 32 bits of a 0f literal
-	off   int64  // argAddr: the addend; argName: the addend of sym+4
-	neg   bool   // !p, or -r
-	list  []arg  // argVec, argList, and what follows the base of an argAddr
-	base  *arg   // argAddr
-	pair  *arg   // p|q: the second destination
+	kind     argKind
+	name     string
+	val      uint64 // integer, or float bits
+	hex32    bool   // argFloat: val holds the 32 bits of a 0f literal
+	unsigned bool   // argInt: in a constant expression
+	off      int64  // argAddr: the addend; argName: the addend of sym+4
+	neg      bool   // !p, or -r
+	list     []arg  // argVec, argList, and what follows the base of an argAddr
+	base     *arg   // argAddr
+	pair     *arg   // p|q: the second destination
 }
 
 // stmt is an instruction or a label.
@@ -70,7 +71,8 @@ type initRef struct {
 	at, size int
 	name     string
 	add      int64
-	generic  bool
+	oneByte  bool // of the address, from bit shift on
+	shift    int
 }
 
 // function is an entry or a device function.

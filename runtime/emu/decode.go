@@ -185,9 +185,6 @@ func (d *decoder) value(a *arg, t typ) opnd {
 			}
 			return d.c.special(d.st, a.name, fn)
 		}
-		if a.name == "WARP_SZ" {
-			return d.c.constant(32)
-		}
 		if v := d.st.scope.variable(a.name); v != nil {
 			return d.c.address(v, a.off, false)
 		}
@@ -339,7 +336,7 @@ func (d *decoder) declared(name string) bool {
 	_, label := sc.label(name)
 	_, list := sc.targets(name)
 	_, special := specials[name]
-	return register || label || list || special || name == "_" || name == "WARP_SZ" || sc.variable(name) != nil || d.c.mod.funcs[name] != nil
+	return register || label || list || special || name == "_" || sc.variable(name) != nil || d.c.mod.funcs[name] != nil
 }
 
 // fits checks a statement against its row, which holds for all forms: the number of operands, the types in the opcode, the .target.

@@ -119,10 +119,14 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c == '%'
 }
 
-// peekWord reads a name; with dots it also takes '.' and '::', as opcodes and directives have.
+// peekWord reads a name; with dots it also takes '.' and '::', as opcodes have. A word that begins with '.', a directive or a type, ends before the next one.
 func (s *scanner) peekWord(dots bool) string {
 	s.skip()
 	i := s.pos
+	if dots && i < len(s.src) && s.src[i] == '.' {
+		dots = false
+		i++
+	}
 	for i < len(s.src) {
 		c := s.src[i]
 		if isWord(c) || dots && c == '.' {
@@ -195,14 +199,7 @@ func (s *scanner) number() (a arg) {
 	}
 	s.pos = i
 	if neg {
-		switch {
-		case a.kind == argInt:
-			a.val = -a.val
-		case a.hex32:
-			a.val ^= 1 << 31
-		default:
-			a.val ^= 1 << 63
-		}
+		return negate(a)
 	}
 	return a
 }
@@ -225,10 +222,10 @@ func parseNumber(t string) (arg, bool) {
 		f, err := strconv.ParseFloat(t, 64)
 		return arg{kind: argFloat, val: math.Float64bits(f)}, err == nil
 	}
-	t = strings.TrimRight(t, "Uu")
-	if t == "" || t[0] < '0' || t[0] > '9' || strings.ContainsRune(t, '_') {
+	digits := strings.TrimRight(t, "Uu")
+	if digits == "" || digits[0] < '0' || digits[0] > '9' || strings.ContainsRune(digits, '_') {
 		return arg{}, false
 	}
-	v, err := strconv.ParseUint(t, 0, 64)
-	return arg{kind: argInt, val: v}, err == nil
+	v, err := strconv.ParseUint(digits, 0, 64)
+	return arg{kind: argInt, val: v, unsigned: len(digits) < len(t) || v > math.MaxInt64}, err == nil
 }

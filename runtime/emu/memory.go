@@ -254,7 +254,11 @@ func (m *Memory) load(mod *Module) (map[*variable]*region, error) {
 			if t == nil || g[t] == nil {
 				return nil, fmt.Errorf("initial value of '%s': '%s' has no address in memory", v.name, ref.name)
 			}
-			writeBytes(g[v].data, ref.at, ref.size, g[t].base+uint64(ref.add))
+			addr := g[t].base + uint64(ref.add)
+			if ref.oneByte {
+				addr = addr >> ref.shift & 0xff
+			}
+			writeBytes(g[v].data, ref.at, ref.size, addr)
 		}
 	}
 	m.modules[mod] = g

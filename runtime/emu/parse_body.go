@@ -122,6 +122,9 @@ func (p *parser) statement(f *function, sc *scope) {
 		p.fail("expected an instruction, found %s", p.found())
 		return
 	}
+	for p.peek() == '.' { // modifiers may stand apart
+		st.op += p.word(true)
+	}
 	if st.guard == "" && p.accept(':') {
 		if p.peek() == '.' && p.labelList(sc, st.op) {
 			return
@@ -134,6 +137,7 @@ func (p *parser) statement(f *function, sc *scope) {
 		f.body = append(f.body, stmt{line: st.line, col: st.col, label: st.op, scope: sc})
 		return
 	}
+	p.calls = strings.HasPrefix(st.op, "call")
 	for p.err == nil && p.peek() != ';' {
 		a := p.operand(0)
 		st.args = append(st.args, a)
@@ -188,29 +192,22 @@ func (p *parser) operand(depth int) (a arg) {
 	case c == '{':
 		p.pos++
 		a = arg{kind: argVec, list: p.operands('}', depth)}
-	case c == '(':
+	case c == '(' && p.calls:
 		p.pos++
 		a = arg{kind: argList, list: p.operands(')', depth)}
 	case c == '[':
 		p.pos++
 		a = p.address(depth)
-	case c == '!':
+	case p.atConstant():
+		a = p.expression(depth + 1)
+	case c == '!' || c == '-' || c == '+':
 		p.pos++
-		a = arg{kind: argName, name: p.name(), neg: true}
-	case c >= '0' && c <= '9':
-		a = p.number()
-	case c == '-' || c == '+':
-		p.pos++
-		if d := p.peek(); d >= '0' && d <= '9' {
-			if a = p.number(); c == '-' {
-				a = negate(a)
-			}
-		} else {
-			a = arg{kind: argName, name: p.nameDots(), neg: c == '-'}
-		}
+		a = arg{kind: argName, name: p.nameDots(), neg: c != '+'}
 	case isWord(c):
 		a = arg{kind: argName, name: p.nameDots()}
-		a.off = p.addend()
+		if a.off = p.addend(depth); p.peek() == '[' {
+			p.lacks("an operand with an index")
+		}
 	default:
 		p.fail("expected an operand, found %s", p.found())
 		return
@@ -220,6 +217,20 @@ func (p *parser) operand(depth int) (a arg) {
 		a.pair = &b
 	}
 	return a
+}
+
+// atConstant tells whether a constant expression begins at the scanner, and no name with a sign.
+func (p *parser) atConstant() bool {
+	switch c := p.peek(); {
+	case c >= '0' && c <= '9' || c == '(' || c == '~':
+		return true
+	case c == '-' || c == '+' || c == '!':
+		rest := strings.TrimLeft(p.src[p.pos:], "+-~! \t")
+		return rest != "" && (rest[0] >= '0' && rest[0] <= '9' || rest[0] == '(')
+	case c == 'W':
+		return p.peekWord(false) == "WARP_SZ"
+	}
+	return false
 }
 
 // nameDots reads a register, symbol or special register such as %tid.x.
@@ -232,21 +243,14 @@ func (p *parser) nameDots() string {
 }
 
 // addend reads "+4" or "-4" after a name.
-func (p *parser) addend() int64 {
-	neg := false
-	switch p.peek() {
-	case '+':
-	case '-':
-		neg = true
-	default:
-		return 0
+func (p *parser) addend(depth int) int64 {
+	switch {
+	case p.accept('+'):
+		return int64(p.expression(depth + 1).val)
+	case p.accept('-'):
+		return -int64(p.number().val)
 	}
-	p.pos++
-	v := int64(p.number().val)
-	if neg {
-		v = -v
-	}
-	return v
+	return 0
 }
 
 func (p *parser) operands(end byte, depth int) (l []arg) {

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -10,6 +11,7 @@ type parser struct {
 	scanner
 	mod   *Module
 	loc   int32 // of the last .loc of the function
+	calls bool  // the statement is a call: parentheses are lists
 	total int   // bytes of all variables and parameters, each with its record
 }
 
@@ -323,22 +325,29 @@ func (p *parser) initialiser(v *variable) {
 
 // initValue reads one number or address.
 func (p *parser) initValue(v *variable, at int) uint64 {
-	c := p.peek()
-	if c >= '0' && c <= '9' || c == '-' {
-		a := p.number()
-		if a.kind == argFloat {
+	r := initRef{at: at, size: v.elem.bytes()}
+	if p.atConstant() {
+		a := p.expression(0)
+		switch {
+		case a.kind == argFloat:
 			return floatLiteral(a, v.elem)
+		case !p.accept('('):
+			return a.val
 		}
-		return a.val
+		r.shift = bits.TrailingZeros64(a.val) // 0xff00(x): one byte of an address
+		if r.oneByte = true; a.val != 0xff<<r.shift || r.shift%8 != 0 || a.val == 0 {
+			p.fail("the mask of an address is one byte")
+		}
 	}
-	r := initRef{at: at, size: v.elem.bytes(), name: p.name()}
-	if r.name == "generic" && p.accept('(') {
-		r.generic = true
+	if r.name = p.name(); r.name == "generic" && p.accept('(') {
 		r.name = p.name()
 		p.expect(')')
 	}
 	if p.accept('+') {
-		r.add = int64(p.number().val)
+		r.add = int64(p.expression(0).val)
+	}
+	if r.oneByte {
+		p.expect(')')
 	}
 	v.refs = append(v.refs, r)
 	return 0

@@ -46,6 +46,25 @@ func kernel(body string) string {
 ` + body + "\n\tret;\n}\n"
 }
 
+// TestWordsNeedNoSpace: a directive or a type ends where the next begins, and modifiers may stand apart from their opcode.
+func TestWordsNeedNoSpace(t *testing.T) {
+	const text = header + `.visible.entry k(.param.u64.ptr.global.align 4 p).reqntid 1
+{.reg.b32 a,b;.reg.pred q;.reg.b64 d;
+ld .param.u64 d,[p];
+{.reg.b32 c;mov /* so */ .u32 a,3;
+setp.eq
+.u32 q,a,3;
+@q st . global.u32 [d],a;}
+ret;}`
+	got, err := runText(t, strings.Replace(text, "st . global", "st .global", 1), 1, make([]byte, 4), Options{})
+	if err != nil || got[0] != 3 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := Parse("t", text); err == nil {
+		t.Error("a dot alone is accepted")
+	}
+}
+
 func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"", "no .version"},

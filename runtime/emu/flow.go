@@ -150,11 +150,14 @@ func (d *decoder) callParts() (f *function, rets, ins []arg) {
 	if len(args) > 0 && args[0].kind == argList {
 		rets, args = args[0].list, args[1:]
 	}
-	if len(args) == 0 || args[0].kind != argName {
+	name := ""
+	if len(args) > 0 && args[0].kind == argName {
+		name = args[0].name
+	}
+	if _, _, register := d.st.scope.reg(name); register || name == "" {
 		d.lacks("indirect call")
 		return nil, nil, nil
 	}
-	name := args[0].name
 	if args = args[1:]; len(args) > 0 && args[0].kind == argList {
 		ins = args[0].list
 	}

@@ -36,6 +36,9 @@ type Memory struct {
 	modules map[*Module]map[*variable]*region
 }
 
+// codeAlign is the distance of the addresses of functions, which are good for comparisons only.
+const codeAlign = 16
+
 // guardGap is the least distance between two allocations.
 const guardGap = 1 << 16
 
@@ -250,11 +253,16 @@ func (m *Memory) load(mod *Module) (map[*variable]*region, error) {
 	}
 	for _, v := range mod.globals {
 		for _, ref := range v.refs {
-			t := mod.root.variable(ref.name)
-			if t == nil || g[t] == nil {
+			base, ok := uint64(0), false
+			if t := g[mod.root.variable(ref.name)]; t != nil {
+				base, ok = t.base, true
+			} else if f := slices.Index(mod.order, mod.funcs[ref.name]); f >= 0 {
+				base, ok = uint64(f+1)*codeAlign, true
+			}
+			if !ok {
 				return nil, fmt.Errorf("initial value of '%s': '%s' has no address in memory", v.name, ref.name)
 			}
-			addr := g[t].base + uint64(ref.add)
+			addr := base + uint64(ref.add)
 			if ref.oneByte {
 				addr = addr >> ref.shift & 0xff
 			}

@@ -65,6 +65,29 @@ ret;}`
 	}
 }
 
+// TestIndirectCalls: what calls by a register is not supported where it runs; other kernels of the module run, also beside a table of functions.
+func TestIndirectCalls(t *testing.T) {
+	const table = ".func f() { ret; } .func g() { ret; } .global .b64 table[2] = {f, g};.visible"
+	src := strings.Replace(kernel("ld.global.b64 %rd3, [table]; ld.global.b64 %rd4, [table+8]; setp.eq.u64 %p1, %rd3, %rd4; selp.b32 %r1, 1, 2, %p1; st.global.u32 [%rd0], %r1;"),
+		".visible", table, 1) + `
+.entry calls() { .reg .b64 %d; mov.b64 %d, 0; proto: .callprototype _ (); call %d, (), proto; ret; }`
+	got, err := runText(t, src, 1, make([]byte, 4), Options{})
+	if err != nil || got[0] != 2 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	m, err := Parse("t", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Run(t.Context(), "calls", NewMemory(), nil, Options{Block: [3]int{1, 1, 1}})
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "(indirect call)") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Parse("t", strings.Replace(src, "call %d", "call %e", 1)); err == nil || !strings.Contains(err.Error(), "undeclared name %e") {
+		t.Errorf("a register that nothing declares: %v", err)
+	}
+}
+
 func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"", "no .version"},

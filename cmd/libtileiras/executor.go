@@ -109,7 +109,7 @@ func tileiras_launch(h C.tileiras_handle, kernel C.tileiras_text, grid C.tileira
 // begin starts a launch and returns at once.
 func begin(p *executor.Program, l *executor.Launch) *running {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{cancel: cancel, ended: make(chan struct{}), blocks: int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])}
+	r := &running{cancel: cancel, ended: make(chan struct{}), blocks: l.Blocks()}
 	l.Done = &r.done
 	go func() {
 		defer close(r.ended)

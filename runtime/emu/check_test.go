@@ -356,7 +356,7 @@ func TestBlocksMayStoreTheSame(t *testing.T) {
 }
 
 func TestBadLaunchesAreRefused(t *testing.T) {
-	m, err := Parse("t", strings.Replace(kernel(""), "{", ".reqntid 64\n{", 1))
+	m, err := Parse("t", strings.Replace(kernel(""), "{", ".reqntid 64\n{", 1)+".entry wide(.param .u64 p) { ret; }")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,10 @@ func TestBadLaunchesAreRefused(t *testing.T) {
 		{"k", []Arg{le64(0)}, Options{Grid: [3]int{1 << 22, 8, 1}}, "more than 16777215 CTAs"},
 		{"k", []Arg{le64(0)}, Options{Grid: [3]int{1, 65536, 1}}, "y and z have at most 65535 CTAs"},
 		{"k", []Arg{le64(0)}, Options{Grid: [3]int{1, 1, 65536}}, "y and z have at most 65535 CTAs"},
+		{"k", []Arg{le64(0)}, Options{Grid: [3]int{1 << 23, 1, 1}}, "8388608 CTAs of 64 threads, the emulator runs at most 8388607 of that size"},
+		{"wide", []Arg{le64(0)}, Options{Block: [3]int{64, 32, 1}}, "2048 threads a block, a block has at most 1024"},
 		{"k", []Arg{le64(0)}, Options{DynShared: 1 << 20}, "bytes of shared memory"},
+		{"k", []Arg{le64(0)}, Options{DynShared: -1}, "-1 bytes of dynamic shared memory"},
 	} {
 		if _, err := m.Run(t.Context(), c.entry, mem, c.args, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)

@@ -74,6 +74,9 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 		return nil, err
 	}
 	l.sharedSize = e.Shared
+	if o.DynShared < 0 || o.DynShared > maxVar {
+		return nil, fmt.Errorf("bad launch: %d bytes of dynamic shared memory", o.DynShared)
+	}
 	if o.DynShared > 0 {
 		l.sharedSize = e.prog.dynBase + o.DynShared
 	}
@@ -143,8 +146,11 @@ func (l *launch) shape() error {
 	}
 	l.warpsPerCTA = (threads + 31) / 32
 	l.ctas, l.idsPerCTA = ctas, l.warpsPerCTA*int(e.prog.agents)
-	if threads > maxThreads || ctas > maxIDs/l.idsPerCTA {
-		return fmt.Errorf("bad launch: %d CTAs of %d threads", ctas, threads)
+	if threads > maxThreads {
+		return fmt.Errorf("bad launch: %d threads a block, a block has at most %d", threads, maxThreads)
+	}
+	if most := maxIDs / l.idsPerCTA; ctas > most {
+		return fmt.Errorf("bad launch: %d CTAs of %d threads, the emulator runs at most %d of that size", ctas, threads, most)
 	}
 	if e.MaxNTID != [3]int{} && threads > most {
 		return fmt.Errorf("%d threads a block, but %s has .maxntid %v: at most %d", threads, e.Name, e.MaxNTID, most)

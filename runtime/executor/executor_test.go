@@ -118,7 +118,8 @@ func TestMisuse(t *testing.T) {
 	good := executor.Launch{Kernel: "add", Grid: [3]int{1, 1, 1}, Params: [][]byte{word(0), word(0), word(0), word(0)}}
 	for want, change := range map[string]func(l *executor.Launch){
 		`there is no kernel "sub"; there are ["add"]`:   func(l *executor.Launch) { l.Kernel = "sub" },
-		"grid [0 1 1]: each extent is 1 to 16777215":    func(l *executor.Launch) { l.Grid[0] = 0 },
+		"grid [0 1 1]: x is 1 to 16777215, y and z are": func(l *executor.Launch) { l.Grid[0] = 0 },
+		"grid [1 70000 1]: x is 1 to 16777215, y and z": func(l *executor.Launch) { l.Grid[1] = 70000 },
 		`kernel "add" has 4 parameters, got 3 argument`: func(l *executor.Launch) { l.Params = l.Params[:3] },
 		"is a i32 of 4 bytes, got 2": func(l *executor.Launch) {
 			l.Params = [][]byte{word(0), word(0), word(0), {1, 2}}

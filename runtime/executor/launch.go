@@ -40,8 +40,20 @@ type Report struct {
 	Notes      []string  // what the emulator noticed and did not count as a fault
 }
 
-// MaxGrid is how many tile blocks a dimension may have.
-const MaxGrid = 1<<24 - 1
+// MaxGrid is how many tile blocks a dimension may have; GPUs give the second and the third less.
+const (
+	MaxGrid   = 1<<24 - 1
+	maxGridYZ = 65535
+)
+
+// Blocks is how many tile blocks the grid has; 0 for a grid that cannot be.
+func (l *Launch) Blocks() int64 {
+	x, y, z := l.Grid[0], l.Grid[1], l.Grid[2]
+	if min(x, y, z) < 1 || x > MaxGrid || max(y, z) > maxGridYZ {
+		return 0
+	}
+	return int64(x) * int64(y) * int64(z)
+}
 
 // Launch runs a kernel until its last tile block has ended. What the kernel does wrong is a *Fault; other errors mean that the launch does not fit the
 // kernel, or that ctx is done. Memory then holds what was stored so far.
@@ -58,10 +70,8 @@ func (p *Program) Launch(ctx context.Context, l *Launch) (*Report, error) {
 			return nil, fmt.Errorf("parameter %d of kernel %q is a %s of %d bytes, got %d", i, k.Name, q.Type, q.Size, len(l.Params[i]))
 		}
 	}
-	for _, n := range l.Grid {
-		if n < 1 || n > MaxGrid {
-			return nil, fmt.Errorf("grid %v: each extent is 1 to %d", l.Grid, MaxGrid)
-		}
+	if l.Blocks() == 0 {
+		return nil, fmt.Errorf("grid %v: x is 1 to %d, y and z are 1 to %d", l.Grid, MaxGrid, maxGridYZ)
 	}
 	select {
 	case p.turn <- struct{}{}:
@@ -141,7 +151,7 @@ func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, er
 	case err != nil:
 		return nil, err
 	}
-	out := &Report{Blocks: int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2]), Stats: res.Stats}
+	out := &Report{Blocks: l.Blocks(), Stats: res.Stats}
 	for _, n := range res.Notes {
 		out.Notes = append(out.Notes, n.Summary())
 	}

@@ -65,10 +65,10 @@ for engine in (b"interp", b"emu"):
     memory = (ctypes.c_int32 * 32)()
     regions = (Region * 1)(Region(b"p", ctypes.addressof(memory), ctypes.addressof(memory), ctypes.sizeof(memory)))
 
-    def begin(k, offset, go, blocks=8, kernel=b"count"):
+    def begin(k, offset, go, blocks=8, kernel=b"count", y=1):
         values = [ctypes.c_uint64(ctypes.addressof(memory)), ctypes.c_int32(k), ctypes.c_int32(offset), ctypes.c_uint8(go)]
         params = (ctypes.c_void_p * 4)(*(ctypes.addressof(v) for v in values))
-        return launch(program, kernel, (ctypes.c_uint32 * 3)(blocks, 1, 1), params, regions, 1)
+        return launch(program, kernel, (ctypes.c_uint32 * 3)(blocks, y, y), params, regions, 1)
 
     for k in (1, -3):
         h = begin(k, 0, 1)
@@ -99,6 +99,10 @@ for engine in (b"interp", b"emu"):
                     ("no parameters", launch(program, b"count", (ctypes.c_uint32 * 3)(1, 1, 1), None, regions, 1))):
         check((what, error(h)), wait(h, -1) == 1 and status(h) == 1 and error(h) != b"")
         free(h)
+    total = ctypes.c_int64(-1)
+    h = begin(1, 0, 1, blocks=2**24 - 1, y=2**32 - 1)
+    check("the progress of a launch that cannot be", wait(h, -1) == 1 and status(h) == 1 and progress(h, ctypes.byref(total)) == 0 and total.value == 0)
+    free(h)
     check("no launch", wait(options, 0) == -1 and progress(program, None) == -1)
     free(program)
     free(options)

@@ -250,7 +250,7 @@ try:
     ct.launch(0, (0,), spin, (word,))
     raise AssertionError("a grid of 0")
 except RuntimeError as e:
-    assert str(e).startswith("kernel spin: grid [0 1 1]: each extent is 1 to "), e
+    assert str(e).startswith("kernel spin: grid [0 1 1]: x is 1 to "), e
 
 # Many launches of a small kernel keep no memory.
 y = np.zeros(16, np.float32)

@@ -94,7 +94,16 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 	if err != nil {
 		return nil, err
 	}
-	last, err := launchOn(machines(), l)
+	limit := timeLimit(line)
+	if line.String("on") == "gpu" {
+		limit = 0
+	}
+	ctx, end := within(limit)
+	defer end()
+	last, err := launchOn(ctx, machines(), l)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return last, err
 	}
@@ -109,9 +118,9 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 }
 
 // launchOn runs a launch on machines until something is wrong. Every schedule of the emulator finds its own races; the last one's outcome counts.
-func launchOn(machines []cases.Machine, l *cases.Launch) (last *cases.Outcome, err error) {
+func launchOn(ctx context.Context, machines []cases.Machine, l *cases.Launch) (last *cases.Outcome, err error) {
 	for _, m := range machines {
-		last, err = m.Launch(context.Background(), l)
+		last, err = m.Launch(ctx, l)
 		switch {
 		case err != nil:
 			return last, err

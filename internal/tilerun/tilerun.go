@@ -35,7 +35,7 @@ var Command = &driver.Command{
 		{Name: "on", Kind: driver.EnumFlag, Default: "interp", Help: "What runs the kernels", Values: []driver.Value{
 			{Name: "interp", Help: "The interpreter of Tile IR"}, {Name: "emu", Help: "Our PTX on the PTX emulator, with its checks (--checks)"}, {Name: "gpu", Help: "Our PTX on a GPU"}}},
 		{Name: "runs", Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "0", Help: "With --on gpu: time so many more launches of every case, one case after the other, and print what benchmarks reach"},
-		{Name: "time-limit", Kind: driver.IntFlag, Unsigned: true, Meta: "seconds", Default: "600", Help: "With --on gpu: how long a case may take, its compilation included; 0 is for ever"},
+		{Name: "time-limit", Kind: driver.IntFlag, Unsigned: true, Meta: "seconds", Default: "600", Help: "How long a case or a kernel may take, its compilation included; 0 is for ever"},
 		{Name: "schedule", Kind: driver.EnumFlag, Default: "all", Help: "In which order the emulator interleaves warps", Values: []driver.Value{
 			{Name: "all", Help: "Under each of the three, one after the other"}, {Name: "round-robin", Help: "First warp first"}, {Name: "reverse", Help: "Last warp first"}, {Name: "random", Help: "Any order"}}},
 		{Name: "launch", Kind: driver.StringFlag, Meta: "file", Reads: driver.ValueOf("launch"), Help: "Run the PTX file given with the launch record <file>: grid, parameters, buffers, expected output"},
@@ -137,7 +137,7 @@ func runCases(line *driver.Line, args, files []string, stdout, stderr io.Writer)
 	var err error
 	if onGPU {
 		var p *workers
-		if p, err = newWorkers(args, jobs, time.Duration(line.Int("time-limit"))*time.Second, stderr); err == nil {
+		if p, err = newWorkers(args, jobs, r.limit, stderr); err == nil {
 			defer p.end()
 			r.run = p.run
 		}
@@ -197,8 +197,8 @@ func together(line *driver.Line) error {
 		return fmt.Errorf("--schedule is of the emulator: add --on emu")
 	case line.Given("undefined") && line.String("on") != "interp":
 		return fmt.Errorf("--undefined is of the interpreter: --on interp")
-	case line.Given("time-limit") && (own || line.String("on") != "gpu"):
-		return fmt.Errorf("--time-limit is of cases on a GPU: --on gpu CASE")
+	case line.Given("time-limit") && own && line.String("on") == "gpu":
+		return fmt.Errorf("--time-limit on a GPU is of cases: one kernel runs in the process itself")
 	}
 	return nil
 }
@@ -268,6 +268,7 @@ type runner struct {
 	run                       func(file string) line // runs a case on the machines, or elsewhere
 	core, stats, notes, quiet bool
 	launch                    string // launch record of the one file, which is PTX
+	limit                     time.Duration
 	out                       io.Writer
 	progress                  *os.File
 }
@@ -280,8 +281,26 @@ type line struct {
 }
 
 // newRunner is a runner without machines.
+// timeLimit is how long a case may take; 0 is for ever.
+func timeLimit(line *driver.Line) time.Duration {
+	return time.Duration(min(line.Int("time-limit"), 1<<32)) * time.Second
+}
+
+// within is a context that ends with the time limit.
+func within(limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit == 0 {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithTimeoutCause(context.Background(), limit, tooLate(limit))
+}
+
+// tooLate is what is wrong with a case that takes longer than the limit.
+func tooLate(limit time.Duration) error {
+	return fmt.Errorf("it did not end within %v (--time-limit)", limit)
+}
+
 func newRunner(line *driver.Line) *runner {
-	r := &runner{core: line.Bool("core"), stats: line.Bool("stats"), notes: line.Bool("notes"), quiet: line.Bool("quiet"), launch: line.String("launch")}
+	r := &runner{core: line.Bool("core"), stats: line.Bool("stats"), notes: line.Bool("notes"), quiet: line.Bool("quiet"), launch: line.String("launch"), limit: timeLimit(line)}
 	r.run = r.runCase
 	return r
 }
@@ -365,10 +384,15 @@ func (r *runner) runCase(file string) (l line) {
 	}
 	text := "PASS " + c.Name
 	machines := r.machines()
+	ctx, end := within(r.limit)
+	defer end()
 	for _, m := range machines {
-		v := cases.Run(context.Background(), m, c)
+		v := cases.Run(ctx, m, c)
 		if v.Status != cases.Pass {
 			reason := v.Reason
+			if ctx.Err() != nil {
+				reason = context.Cause(ctx).Error()
+			}
 			if len(machines) > 1 && v.Status == cases.Fail {
 				reason = fmt.Sprintf("%s (%v)", reason, m)
 			}

@@ -43,7 +43,7 @@ func work(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	say(answer{})
 	r := newRunner(line)
-	r.machines = only(m)
+	r.machines, r.limit = only(m), 0 // who asks ends what takes too long
 	for file := range requests(stdin) {
 		l := r.runCase(string(file))
 		say(answer{Line: l, Lost: m.Context.Lost() != nil})
@@ -161,7 +161,7 @@ func (w *worker) ask(file string, limit time.Duration) (answer, error) {
 	a, err := w.answer()
 	switch late := kill != nil && !kill.Stop(); {
 	case late && err != nil:
-		err = fmt.Errorf("it did not end within %v (--time-limit)", limit)
+		err = tooLate(limit)
 	case late:
 		a.Lost = true // just in time for the answer only
 	}

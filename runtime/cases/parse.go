@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
+	"reflect"
 	"slices"
 )
 
@@ -97,9 +99,6 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(*o, func(f field[T]) bool { return f.key == key }) {
-			return fmt.Errorf("%q stands there twice", key)
-		}
 		var v T
 		if err := dec.Decode(&v); err != nil {
 			return fmt.Errorf("%v: %w", key, err)
@@ -122,10 +121,69 @@ func readObject(text []byte, v any) error {
 	if err := dec.Decode(v); err != nil {
 		return err
 	}
-	if dec.More() {
+	if _, err := dec.Token(); err != io.EOF {
 		return fmt.Errorf("there is more text behind the object")
 	}
+	return checkKeys(strictDecoder(text), reflect.TypeOf(v))
+}
+
+// checkKeys reads a value, refuses keys that an object has twice, and where it is of type t keys that no field has letter for letter.
+func checkKeys(dec *json.Decoder, t reflect.Type) error {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	token, _ := dec.Token() // the text has been decoded without an error
+	switch token {
+	case json.Delim('['):
+		if t != nil && t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		for dec.More() {
+			if err := checkKeys(dec, t); err != nil {
+				return err
+			}
+		}
+	case json.Delim('{'):
+		seen := map[string]bool{}
+		for dec.More() {
+			token, _ := dec.Token()
+			key, _ := token.(string)
+			if seen[key] {
+				return fmt.Errorf("%q stands there twice", key)
+			}
+			seen[key] = true
+			value, ok := keyType(t, key)
+			if !ok {
+				return fmt.Errorf("unknown field %q", key)
+			}
+			if err := checkKeys(dec, value); err != nil {
+				return err
+			}
+		}
+	default:
+		return nil
+	}
+	dec.Token()
 	return nil
+}
+
+// keyType is the type of a key's value in an object that is read as t, or nil if it may be anything.
+func keyType(t reflect.Type, key string) (value reflect.Type, ok bool) {
+	switch {
+	case t == nil:
+		return nil, true
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			if t.Field(i).Tag.Get("json") == key {
+				return t.Field(i).Type, true
+			}
+		}
+		return nil, false
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct: // ordered
+		value, _ := t.Elem().FieldByName("value")
+		return value.Type, true
+	}
+	return nil, true
 }
 
 func parse(text []byte, dir string) (*Case, error) {
@@ -237,7 +295,7 @@ func parseBuffer(name string, j *bufferJSON, dir string) (*Buffer, error) {
 		return nil, err
 	}
 	b.Init = &Init{}
-	if err := strictDecoder(j.Init).Decode(b.Init); err != nil {
+	if err := readObject(j.Init, b.Init); err != nil {
 		return nil, fmt.Errorf("init: %w", err)
 	}
 	return b, nil

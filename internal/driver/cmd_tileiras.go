@@ -90,7 +90,7 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 		return fail(ExitOptions, "--explain says what the passes have chosen for a kernel, and this compile ends before they have: go on to %s or further", EmitTileAA)
 	}
 	line.PrintOptions(stderr)
-	if out == "-" && !stdout.open() {
+	if out == "-" && !Arrives(stdout) {
 		return fail(ExitUsage, "standard output is closed: write to a file with -o FILE, or nothing with -o /dev/null")
 	}
 	if err := line.CheckFiles(); err != nil {

@@ -98,8 +98,11 @@ func Arriving(t Tool) Tool {
 	}
 }
 
-// open reports whether what is written can arrive, as far as one can tell.
-func (o *output) open() bool { return o.w != os.Stdout || !stdoutClosed() }
+// Arrives reports whether what a tool that is Arriving writes to its standard output can arrive, as far as one can tell.
+func Arrives(stdout io.Writer) bool {
+	o, ok := stdout.(*output)
+	return !ok || o.w != os.Stdout || !stdoutClosed()
+}
 
 // streamFailure is an output that could be opened and not written.
 func streamFailure(err error) error {

@@ -66,6 +66,9 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 	if err := line.CheckFiles(); err != nil {
 		return nil, err
 	}
+	if slices.Contains(outputFiles(line), "-") && !driver.Arrives(stdout) {
+		return nil, errors.New("standard output is closed: write to a file with --out FILE")
+	}
 	file := line.Args[0]
 	source, err := driver.ReadInput(file, stdin)
 	if err != nil {

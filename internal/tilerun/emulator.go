@@ -80,6 +80,7 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 // load prepares the PTX of a launch.
 func (m *Emulator) load(ctx context.Context, l *cases.Launch, o executor.Options) (*executor.Program, error) {
 	if p := l.PTX; p != nil {
+		o.Name = p.File
 		return executor.LoadPTX(p.Text, p.Block, p.Cluster, p.Shared, o)
 	}
 	k := m.kernel

@@ -141,7 +141,7 @@ func own1(l *cases.Launch, line *driver.Line, file string, source []byte) (k exe
 		if line.String("on") == "interp" {
 			return k, errNotPTX
 		}
-		l.PTX = &cases.PTX{Text: string(source), Shared: line.Int("shared")}
+		l.PTX = &cases.PTX{Text: string(source), File: file, Shared: line.Int("shared")}
 		if line.Given("block") {
 			if l.PTX.Block, err = extents(line.String("block"), maxThreads); err != nil {
 				return k, fmt.Errorf("--block: %v", err)

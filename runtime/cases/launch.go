@@ -12,6 +12,7 @@ import (
 // of it follows from the text.
 type PTX struct {
 	Text    string
+	File    string // that Text comes from
 	Block   [3]int // threads
 	Cluster [3]int // CTAs of a cluster; zero: what the text says
 	Shared  int    // dynamic shared memory, bytes
@@ -59,7 +60,7 @@ func LoadLaunch(ptx, record string) (*Case, error) {
 	if c.Name = filepath.Base(filepath.Dir(record)); strings.Trim(c.Name, `./\`) == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(record), ".json")
 	}
-	c.PTX.Text = string(text)
+	c.PTX.Text, c.PTX.File = string(text), ptx
 	return c, nil
 }
 

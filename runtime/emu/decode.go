@@ -263,7 +263,7 @@ func vector(a *arg) []arg {
 // decode fills in the instruction of a statement, or a trap that says what the emulator lacks for it.
 func (c *compiler) decode(st *stmt) {
 	parts := splitDots(st.op)
-	in := inst{guard: -1, line: int32(st.line), loc: st.loc, text: strings.TrimSpace(st.text), dmask: ^uint64(0), rule: ruleAny}
+	in := inst{guard: -1, line: int32(st.line), col: int32(st.col), loc: st.loc, text: strings.TrimSpace(st.text), dmask: ^uint64(0), rule: ruleAny}
 	d := &decoder{c: c, st: st, base: parts[0], mods: parts[1:], in: &in}
 	if st.guard != "" {
 		slot, ok := c.predicate(st.scope, st.guard)

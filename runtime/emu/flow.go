@@ -133,7 +133,7 @@ func decodeCall(d *decoder) {
 	// The results are copied by an instruction after the call.
 	call := *d.in
 	d.c.prog.code = append(d.c.prog.code, call)
-	*d.in = inst{kind: kExec, guard: call.guard, guardNeg: call.guardNeg, line: call.line, loc: call.loc, text: call.text, rule: ruleNone, dmask: ^uint64(0)}
+	*d.in = inst{kind: kExec, guard: call.guard, guardNeg: call.guardNeg, line: call.line, col: call.col, loc: call.loc, text: call.text, rule: ruleNone, dmask: ^uint64(0)}
 	d.in.exec = func(w *warp, in *inst, m uint32) {
 		lanes(m, func(i int) {
 			for _, c := range results {

@@ -57,7 +57,7 @@ type inst struct {
 	targets       []int32 // brx.idx
 	branchKind    branchKind
 	op            int32 // index into program.ops, for statistics
-	line          int32
+	line, col     int32
 	loc           int32 // index into Module.locs
 	text          string
 }

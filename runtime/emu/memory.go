@@ -36,6 +36,9 @@ type Memory struct {
 	modules map[*Module]map[*variable]*region
 }
 
+// nullPage is how far from a null pointer an access is said to be by it, where no allocation is near.
+const nullPage = 1 << 12
+
 // codeAlign is the distance of the addresses of functions, which are good for comparisons only.
 const codeAlign = 16
 
@@ -178,6 +181,10 @@ func (m *Memory) describe(addr uint64, n int) string {
 	last := m.regions[(i+len(m.regions)-1)%len(m.regions)]
 	after := addr - last.base - uint64(len(last.data))
 	switch inside := addr-last.base < uint64(len(last.data)); {
+	case addr == 0 && !inside:
+		return "a null pointer"
+	case addr < nullPage && before > nullPage && !inside:
+		return fmt.Sprintf("%d bytes after a null pointer", addr)
 	case inside:
 		return fmt.Sprintf("the last %d of %d bytes lie after the end of %s", after+uint64(n), n, last.describeGlobal())
 	case after <= before:

@@ -39,13 +39,17 @@ type Source struct {
 
 func (s Source) String() string { return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column) }
 
-// source is the place in the source of an instruction.
-func (m *Module) source(in *inst) Source {
-	l := m.locs[in.loc]
-	if m.files[l.file] == "" {
-		return Source{}
+// source is the place in the source of an instruction. PTX of others that does not say it is the source itself.
+func (l *launch) source(in *inst) Source {
+	m := l.entry.mod
+	at := m.locs[in.loc]
+	switch {
+	case m.files[at.file] != "":
+		return Source{m.files[at.file], int(at.line), int(at.column)}
+	case l.opt.Foreign:
+		return Source{m.name, int(in.line), int(in.col)}
 	}
-	return Source{m.files[l.file], int(l.line), int(l.column)}
+	return Source{}
 }
 
 // Entries gives the names of the kernels in the order of the text.

@@ -442,7 +442,7 @@ func (w *warp) race(r *region, off, lane int, now, then Access, x *accessRecord,
 	rep := w.report(k, lane, r.genericAddr(off), "%s of %s byte %d is not ordered after the %s by %s at line %d: %s",
 		now, r.describe(), off, then, w.launch.threadName(old), w.prog.code[at].line, oneLine(w.prog.code[at].text))
 	rep.Access = now
-	rep.Other = &Other{Access: then, Source: w.launch.entry.mod.source(&w.prog.code[at]), Line: int(w.prog.code[at].line),
+	rep.Other = &Other{Access: then, Source: w.launch.source(&w.prog.code[at]), Line: int(w.prog.code[at].line),
 		CTA: w.launch.ctaID(w.launch.ctaIndex(old)), Region: r.describe(), Offset: off}
 	switch {
 	case note:

@@ -127,7 +127,7 @@ type fault struct{ r *Report }
 // report makes a report about a lane at the instruction being executed.
 func (w *warp) report(k Kind, lane int, addr uint64, format string, args ...any) *Report {
 	in := &w.prog.code[w.curPC]
-	return &Report{Kind: k, Msg: fmt.Sprintf(format, args...), Entry: w.launch.entry.Name, Source: w.launch.entry.mod.source(in), Line: int(in.line),
+	return &Report{Kind: k, Msg: fmt.Sprintf(format, args...), Entry: w.launch.entry.Name, Source: w.launch.source(in), Line: int(in.line),
 		Instr: oneLine(in.text), CTA: w.cta.id, Warp: w.idx, Lane: lane, Addr: addr, Count: 1}
 }
 

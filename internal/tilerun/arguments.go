@@ -19,11 +19,12 @@ import (
 type argument struct {
 	typ   *cases.DType // of the scalar or of the elements
 	bits  uint64       // of the scalar
+	bytes []byte       // of a struct
 	array *cases.Array // nil: a scalar
 }
 
 // forms are those that readArgument knows.
-const forms = "an argument is FILE.npy, TYPE[SHAPE] such as f32[10x20], or TYPE:VALUE such as i32:64"
+const forms = "an argument is FILE.npy, TYPE[SHAPE] such as f32[10x20], TYPE:VALUE such as i32:64, or the bytes of a struct such as bytes:01ff"
 
 // maxThreads is how many threads a dimension of a block may have.
 const maxThreads = 1024
@@ -49,7 +50,7 @@ func arguments(l *cases.Launch, k executor.Kernel, texts []string) (arrays []*ca
 			return nil, fmt.Errorf("--arg %s (parameter %d): %v", text, i, err)
 		}
 		if a.array == nil {
-			l.Params = append(l.Params, cases.LaunchParam{Type: a.typ, Bits: a.bits})
+			l.Params = append(l.Params, cases.LaunchParam{Type: a.typ, Bits: a.bits, Bytes: a.bytes})
 			continue
 		}
 		l.Params = append(l.Params, cases.LaunchParam{Buffer: len(l.Buffers)})
@@ -61,6 +62,10 @@ func arguments(l *cases.Launch, k executor.Kernel, texts []string) (arrays []*ca
 
 // readArgument reads a value of --arg.
 func readArgument(text string) (a argument, err error) {
+	if digits, ok := strings.CutPrefix(text, "bytes:"); ok {
+		a.typ, a.bytes, err = cases.ParseBytes(digits)
+		return a, err
+	}
 	if m := scalarArg.FindStringSubmatch(text); m != nil {
 		if a.typ, err = cases.DTypeByName(m[1]); err == nil {
 			a.bits, err = scalarBits(a.typ, m[2])

@@ -3,7 +3,6 @@ package tilerun
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,11 +44,7 @@ func launch(ctx context.Context, p *executor.Program, l *cases.Launch) (*cases.O
 		}
 	}
 	for _, q := range l.Params {
-		bits := q.Bits
-		if q.Type == nil {
-			bits = out.Addresses[q.Buffer] + uint64(q.Offset)
-		}
-		run.Params = append(run.Params, binary.LittleEndian.AppendUint64(nil, bits))
+		run.Params = append(run.Params, q.Value(out.Addresses))
 	}
 	var stdout bytes.Buffer
 	run.Stdout = &stdout
@@ -76,13 +71,16 @@ func suits(p *executor.Program, l *cases.Launch) error {
 		return fmt.Errorf("kernel %s has %d parameters, the launch gives %d", k.Name, len(k.Params), len(l.Params))
 	}
 	for i, q := range l.Params {
-		want, given := k.Params[i], "pointer"
+		want, given, is := k.Params[i], "pointer", "is of type"
 		if q.Type != nil {
 			given = q.Type.Name
 		}
 		typed := want.Pointer || want.Float || strings.HasPrefix(want.Type, "i") // else from PTX
 		if q.Size() != want.Size || typed && (q.Type == nil && !want.Pointer || q.Type != nil && !want.Pointer && want.Float != (q.Type.Format != nil)) {
-			return fmt.Errorf("parameter %d of kernel %s is of type %s, the launch gives a %s", i, k.Name, want.Type, given)
+			if !typed {
+				is = "has"
+			}
+			return fmt.Errorf("parameter %d of kernel %s %s %s, the launch gives a %s", i, k.Name, is, want.Type, given)
 		}
 	}
 	return nil

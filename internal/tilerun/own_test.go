@@ -131,7 +131,7 @@ func TestOwnKernel(t *testing.T) {
 		{0, at("a,b.npy"), ""},
 		{0, "i32[6]", "the parameter is of type ptr<f32>, the elements of the array are i32"},
 		{0, "f32[4294967296x4294967296]", "an array has 17179869184 bytes at most"},
-		{0, "f32[3,2]", "no such file or directory; an argument is FILE.npy, TYPE[SHAPE] such as f32[10x20], or TYPE:VALUE such as i32:64"},
+		{0, "f32[3,2]", "no such file or directory; an argument is FILE.npy, TYPE[SHAPE] such as f32[10x20], TYPE:VALUE such as i32:64, or the bytes of a struct"},
 		{0, "F32[6]", "no such file or directory; an argument is"},
 		{0, "", "no such file or directory; an argument is"},
 		{0, dir, "is a directory; an argument is"},

@@ -41,7 +41,7 @@ var Command = &driver.Command{
 		{Name: "launch", Kind: driver.StringFlag, Meta: "file", Reads: driver.ValueOf("launch"), Help: "Run the PTX file given with the launch record <file>: grid, parameters, buffers, expected output"},
 		{Name: "grid", Kind: driver.StringFlag, Meta: "X,Y,Z", Help: "Run the kernel given, Tile IR or PTX, on a grid of tile blocks, with --arg and --out"},
 		{Name: "kernel", Kind: driver.StringFlag, Meta: "name", Help: "With --grid: which kernel, where there are several"},
-		{Name: "arg", Kind: driver.RepeatFlag, Meta: "value", Reads: argumentFiles, Help: "With --grid: the next parameter: FILE.npy, a new array of zeros f32[10x20], or a scalar i32:64"},
+		{Name: "arg", Kind: driver.RepeatFlag, Meta: "value", Reads: argumentFiles, Help: "With --grid: the next parameter: FILE.npy, a new array of zeros f32[10x20], a scalar i32:64, or the bytes of a struct of PTX, bytes:01ff"},
 		{Name: "out", Kind: driver.RepeatFlag, Meta: "file", Writes: outputFiles, Help: "With --grid: write an array argument to this .npy file, - is standard output: the last one, or N:FILE that of parameter N, from 0"},
 		{Name: "block", Kind: driver.StringFlag, Meta: "X,Y,Z", Help: "With --grid: threads of a block of PTX that does not say it"},
 		{Name: "shared", Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "0", Help: "With --grid: bytes of dynamic shared memory of PTX"},

@@ -79,13 +79,14 @@ type View struct {
 	Strides []int `json:"strides"`
 }
 
-// Param is one entry parameter: the address of byte Offset of a buffer, or a
-// scalar.
+// Param is one entry parameter: the address of byte Offset of a buffer, a
+// scalar, or a struct as its bytes.
 type Param struct {
-	Buffer string // empty for a scalar
+	Buffer string // empty for a scalar or a struct
 	Offset int
-	Type   *DType // scalars only
+	Type   *DType // scalars and structs only
 	Bits   uint64 // scalars only: the value, zero above Type's width
+	Bytes  []byte // structs only
 }
 
 // Expect is the content of a whole buffer after the launch, with tolerance.

@@ -2,6 +2,7 @@ package cases
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -339,6 +340,9 @@ func parseParam(j map[string]any) (Param, error) {
 	if len(j) != 1 {
 		return Param{}, fmt.Errorf("expected a buffer or one scalar")
 	}
+	if digits, ok := j["bytes"].(string); ok {
+		return structParam(digits)
+	}
 	var p Param
 	for k, v := range j {
 		d, err := DTypeByName(k)
@@ -355,6 +359,21 @@ func parseParam(j map[string]any) (Param, error) {
 		}
 	}
 	return p, nil
+}
+
+// structParam is the parameter that has the bytes given by hexadecimal digits.
+func structParam(digits string) (p Param, err error) {
+	p.Type, p.Bytes, err = ParseBytes(digits)
+	return p, err
+}
+
+// ParseBytes reads the bytes of a struct, two hexadecimal digits each, with the type of a parameter of so many bytes.
+func ParseBytes(digits string) (*DType, []byte, error) {
+	b, err := hex.DecodeString(digits)
+	if err != nil || len(b) == 0 {
+		return nil, nil, fmt.Errorf("bytes: %q is not a row of bytes, two hexadecimal digits each", digits)
+	}
+	return &DType{Name: fmt.Sprintf("struct of %d bytes", len(b)), Size: len(b)}, b, nil
 }
 
 func (c *Case) parseExpect(name string, j expectJSON) (Expect, error) {

@@ -81,11 +81,12 @@ type LaunchPointer struct {
 }
 
 // LaunchParam is one entry parameter: the address of byte Offset of buffer
-// number Buffer, or, if Type is not nil, a scalar.
+// number Buffer, or, if Type is not nil, a scalar or the bytes of a struct.
 type LaunchParam struct {
 	Buffer, Offset int
 	Type           *DType
 	Bits           uint64 // scalars: zero above the type's width
+	Bytes          []byte // structs
 }
 
 // Size is the number of bytes of the parameter.
@@ -94,6 +95,18 @@ func (p LaunchParam) Size() int {
 		return 8
 	}
 	return p.Type.Size
+}
+
+// Value is the parameter as the driver API passes it. addresses are those of the buffers.
+func (p LaunchParam) Value(addresses []uint64) []byte {
+	bits := p.Bits
+	switch {
+	case p.Bytes != nil:
+		return p.Bytes
+	case p.Type == nil:
+		bits = addresses[p.Buffer] + uint64(p.Offset)
+	}
+	return binary.LittleEndian.AppendUint64(nil, bits)[:p.Size()]
 }
 
 // Outcome is the state after a launch.
@@ -167,7 +180,7 @@ func (c *Case) NewLaunch() (*Launch, error) {
 	}
 	for _, p := range c.Params {
 		if p.Type != nil {
-			l.Params = append(l.Params, LaunchParam{Type: p.Type, Bits: p.Bits})
+			l.Params = append(l.Params, LaunchParam{Type: p.Type, Bits: p.Bits, Bytes: p.Bytes})
 		} else {
 			l.Params = append(l.Params, LaunchParam{Buffer: number[p.Buffer], Offset: p.Offset})
 		}

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -180,16 +179,16 @@ func (im *Image) params(l *cases.Launch, memory []*Memory) ([][]byte, error) {
 	if im.ParamBytes != nil && len(im.ParamBytes) != len(l.Params) {
 		return nil, fmt.Errorf("kernel %s has %d parameters, the launch gives %d", l.Kernel, len(im.ParamBytes), len(l.Params))
 	}
+	var addresses []uint64
+	for _, m := range memory {
+		addresses = append(addresses, m.Address)
+	}
 	var params [][]byte
 	for i, p := range l.Params {
-		bits := p.Bits
-		if p.Type == nil {
-			bits = memory[p.Buffer].Address + uint64(p.Offset)
-		}
 		if im.ParamBytes != nil && im.ParamBytes[i] != p.Size() {
 			return nil, fmt.Errorf("kernel %s: parameter %d has %d bytes, the launch gives %d", l.Kernel, i, im.ParamBytes[i], p.Size())
 		}
-		params = append(params, binary.LittleEndian.AppendUint64(nil, bits)[:p.Size()])
+		params = append(params, p.Value(addresses))
 	}
 	return params, nil
 }

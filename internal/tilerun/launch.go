@@ -56,7 +56,7 @@ func launch(ctx context.Context, p *executor.Program, l *cases.Launch) (*cases.O
 			out.AssertFailed, out.Message = true, f.Detail
 			return out, nil, nil
 		}
-		err = f.Unwrap()
+		err = fault{f}
 	}
 	return out, rep, err
 }

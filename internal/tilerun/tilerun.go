@@ -51,6 +51,7 @@ var Command = &driver.Command{
 		{Name: "checks", Kind: driver.StringFlag, Meta: "list", Default: "all", Help: "What interpreter and emulator check: all, none, or some of races, undefined, alignment with commas between; bounds always"},
 		{Name: "core", Kind: driver.BoolFlag, Help: "Only cases of the core subset"},
 		{Name: "stats", Kind: driver.BoolFlag, Help: "Print the machine's counters for every case"},
+		{Name: "report", Kind: driver.StringFlag, Meta: "file", Writes: driver.ValueOf("report"), Help: "Write what became of every case, for programs: JSON to a .json, the format of JUnit to a .xml"},
 		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Unsigned: true, Separate: true, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core, on a GPU one)"},
 		{Name: "quiet", Aliases: []string{"q"}, Kind: driver.BoolFlag, Help: "Print failures and the summary only"},
 		{Name: "gpus", Kind: driver.BoolFlag, Help: "List the GPUs of this machine, with their compute capability"},
@@ -112,6 +113,9 @@ func command(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "error:", err)
 		return driver.ExitUsage
 	}
+	if err := line.CheckFiles(); err != nil {
+		return driver.Report(err, stderr)
+	}
 	if line.Given("launch") && len(files) != 1 {
 		fmt.Fprintln(stderr, "error: --launch takes one PTX file")
 		return driver.ExitUsage
@@ -148,7 +152,13 @@ func runCases(line *driver.Line, args, files []string, stdout, stderr io.Writer)
 		fmt.Fprintln(stderr, "error:", err)
 		return driver.ExitOptions
 	}
-	return r.all(files, jobs)
+	code := r.all(files, jobs)
+	if file := line.String("report"); file != "" {
+		if err := driver.WriteOutput(file, r.report.text(file), stdout); err != nil {
+			return driver.Report(err, stderr)
+		}
+	}
+	return code
 }
 
 // ownKernel reports whether the command line is about one kernel, not about cases.
@@ -185,6 +195,10 @@ func together(line *driver.Line) error {
 	}
 	_, known := executor.ChecksOf(line.String("checks"))
 	switch {
+	case line.Given("report") && own:
+		return fmt.Errorf("--report is of cases")
+	case line.Given("report") && !isReport(line.String("report")):
+		return fmt.Errorf("--report=%s: the name of a report ends in .json or .xml", line.String("report"))
 	case !known:
 		return fmt.Errorf("--checks=%s: it must be all, none, or some of races, undefined, alignment with commas between", line.String("checks"))
 	case line.Given("checks") && line.String("on") == "gpu":
@@ -269,18 +283,25 @@ type runner struct {
 	core, stats, notes, quiet bool
 	launch                    string // launch record of the one file, which is PTX
 	limit                     time.Duration
+	report                    report
 	out                       io.Writer
 	progress                  *os.File
 }
 
 // line is what became of a case.
 type line struct {
+	Name    string
 	Text    string
 	Skipped bool
 	OK      bool
+	Failure failure // of one that is not OK
 }
 
-// newRunner is a runner without machines.
+// failing is the line of a case that has failed.
+func failing(name string, why failure) line {
+	return line{Name: name, Text: fmt.Sprintf("FAIL %s: %s", name, why.Message), Failure: why}
+}
+
 // timeLimit is how long a case may take; 0 is for ever.
 func timeLimit(line *driver.Line) time.Duration {
 	return time.Duration(min(line.Int("time-limit"), 1<<32)) * time.Second
@@ -295,10 +316,13 @@ func within(limit time.Duration) (context.Context, context.CancelFunc) {
 }
 
 // tooLate is what is wrong with a case that takes longer than the limit.
-func tooLate(limit time.Duration) error {
-	return fmt.Errorf("it did not end within %v (--time-limit)", limit)
+type tooLate time.Duration
+
+func (l tooLate) Error() string {
+	return fmt.Sprintf("it did not end within %v (--time-limit)", time.Duration(l))
 }
 
+// newRunner is a runner without machines.
 func newRunner(line *driver.Line) *runner {
 	r := &runner{core: line.Bool("core"), stats: line.Bool("stats"), notes: line.Bool("notes"), quiet: line.Bool("quiet"), launch: line.String("launch"), limit: timeLimit(line)}
 	r.run = r.runCase
@@ -307,7 +331,8 @@ func newRunner(line *driver.Line) *runner {
 
 // all runs the cases, several at a time, and prints their lines in order.
 func (r *runner) all(files []string, jobs int) int {
-	results := make([]chan line, len(files))
+	began := time.Now()
+	results, took := make([]chan line, len(files)), make([]time.Duration, len(files))
 	for i := range results {
 		results[i] = make(chan line, 1)
 	}
@@ -323,14 +348,17 @@ func (r *runner) all(files []string, jobs int) int {
 				if i >= len(files) {
 					return
 				}
-				results[i] <- r.run(files[i])
+				start := time.Now()
+				l := r.run(files[i])
+				took[i] = time.Since(start)
+				results[i] <- l
 			}
 		}()
 	}
-	passed, failed := 0, 0
+	rep := &r.report
 	for i := range files {
 		if r.progress != nil {
-			fmt.Fprintf(r.progress, "\r\033[K%d/%d  %d failed  %s", i, len(files), failed, filepath.Base(filepath.Dir(files[i])))
+			fmt.Fprintf(r.progress, "\r\033[K%d/%d  %d failed  %s", i, len(files), rep.Failed, filepath.Base(filepath.Dir(files[i])))
 		}
 		l := <-results[i]
 		if r.progress != nil {
@@ -340,16 +368,18 @@ func (r *runner) all(files []string, jobs int) int {
 			continue
 		}
 		if l.OK {
-			passed++
+			rep.Passed++
 		} else {
-			failed++
+			rep.Failed++
 		}
+		rep.add(files[i], l, took[i])
 		if !l.OK || !r.quiet {
 			fmt.Fprintln(r.out, l.Text)
 		}
 	}
-	fmt.Fprintf(r.out, "%d passed, %d failed\n", passed, failed)
-	if failed > 0 {
+	rep.Seconds = time.Since(began).Seconds()
+	fmt.Fprintf(r.out, "%d passed, %d failed\n", rep.Passed, rep.Failed)
+	if rep.Failed > 0 {
 		return 1
 	}
 	return driver.ExitOK
@@ -368,7 +398,7 @@ func (r *runner) runCase(file string) (l line) {
 	name := caseName(file)
 	defer func() {
 		if p := recover(); p != nil {
-			l = line{Text: fmt.Sprintf("FAIL %s: BUG: %v", name, p)}
+			l = failing(name, failure{Kind: string(driver.KindBug), Message: fmt.Sprintf("BUG: %v", p)})
 		}
 	}()
 	load := cases.Load
@@ -377,7 +407,7 @@ func (r *runner) runCase(file string) (l line) {
 	}
 	c, err := load(file)
 	if err != nil {
-		return line{Text: fmt.Sprintf("FAIL %s: %v", name, err)}
+		return failing(name, failure{Kind: kindCase, Message: err.Error()})
 	}
 	if r.core && !c.Core {
 		return line{Skipped: true}
@@ -389,14 +419,14 @@ func (r *runner) runCase(file string) (l line) {
 	for _, m := range machines {
 		v := cases.Run(ctx, m, c)
 		if v.Status != cases.Pass {
-			reason := v.Reason
+			why := whyFailed(&v)
 			if ctx.Err() != nil {
-				reason = context.Cause(ctx).Error()
+				why = failure{Kind: kindLate, Message: context.Cause(ctx).Error()}
 			}
 			if len(machines) > 1 && v.Status == cases.Fail {
-				reason = fmt.Sprintf("%s (%v)", reason, m)
+				why.Message += fmt.Sprintf(" (%v)", m)
 			}
-			return line{Text: fmt.Sprintf("FAIL %s: %s", c.Name, reason)}
+			return failing(c.Name, why)
 		}
 		if r.notes && v.Outcome != nil {
 			for _, n := range v.Outcome.Notes {
@@ -410,7 +440,7 @@ func (r *runner) runCase(file string) (l line) {
 			text += "\n" + indent(fmt.Sprintf("%v: %v", m, v.Outcome.Stats))
 		}
 	}
-	return line{Text: text, OK: true}
+	return line{Name: c.Name, Text: text, OK: true}
 }
 
 // rates is what the launches of a case took, and what that makes of its work and traffic.

@@ -95,12 +95,12 @@ func (p *workers) run(file string) line {
 		w, err = p.start()
 	}
 	if err != nil {
-		return line{Text: fmt.Sprintf("FAIL %s: %v", caseName(file), err)}
+		return failing(caseName(file), lost(err))
 	}
 	a, err := w.ask(file, p.limit)
 	switch {
 	case err != nil:
-		return line{Text: fmt.Sprintf("FAIL %s: %v", caseName(file), err)}
+		return failing(caseName(file), lost(err))
 	case a.Lost:
 		w.end()
 	default:

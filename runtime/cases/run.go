@@ -140,6 +140,7 @@ type Verdict struct {
 	Status  Status
 	Reason  string   // empty for Pass
 	Outcome *Outcome // nil if the launch gave none
+	Err     error    // of a machine that did not finish the launch
 }
 
 // String is "PASS" or "FAIL: reason".
@@ -151,7 +152,7 @@ func (v Verdict) String() string {
 }
 
 func failed(out *Outcome, format string, args ...any) Verdict {
-	return Verdict{Fail, fmt.Sprintf(format, args...), out}
+	return Verdict{Status: Fail, Reason: fmt.Sprintf(format, args...), Outcome: out}
 }
 
 // NewLaunch puts the launch of a case together. Described buffers are filled.
@@ -221,7 +222,7 @@ func decode(ctx context.Context, m Machine, c *Case) Verdict {
 		return Verdict{Status: Unsupported, Reason: "the case is only decoded, and this machine cannot do that alone"}
 	}
 	if err := d.Decode(ctx, c.File, c.Bytecode); err != nil {
-		return failed(nil, "decoding: %v", err)
+		return Verdict{Status: Fail, Reason: fmt.Sprintf("decoding: %v", err), Err: err}
 	}
 	return Verdict{}
 }
@@ -236,9 +237,9 @@ func Judge(c *Case, l *Launch, out *Outcome, err error) Verdict {
 	case c.ExpectError != "":
 		return Verdict{Outcome: out}
 	case errors.Is(err, errors.ErrUnsupported):
-		return Verdict{Unsupported, err.Error(), out}
+		return Verdict{Unsupported, err.Error(), out, err}
 	case err != nil:
-		return failed(out, "%v", err)
+		return Verdict{Fail, err.Error(), out, err}
 	case c.ExpectAssert != "" && !out.AssertFailed:
 		return failed(out, "no assertion failed, expected %q", c.ExpectAssert)
 	case c.ExpectAssert != "" && !strings.Contains(out.Message, c.ExpectAssert):

@@ -320,20 +320,30 @@ func TestReadsThatNothingUses(t *testing.T) {
 		{"an address", load + one + "and.b32 %r1, %r1, 4; cvt.u64.u32 %rd3, %r1; add.s64 %rd3, %rd3, %rd0; ld.global.u32 %r5, [%rd3+64];", true},
 		{"another lane", load + one + "shfl.sync.idx.b32 %r5, %r1, 0, 31, -1;", true},
 		{"atomic", "mov.b32 %r1, 1; atom.global.add.u32 %r4, [%rd0], %r1; setp.eq.u32 %p1, %r0, 0;" + one, true},
+		{"a used read before one that is not", load + "mov.b32 %r5, %r1; ld.global.u32 %r6, [%rd0];" + one + others + "@%p2 st.global.u32 [%rd1], %r5;", true},
+		{"a used read, stored before one that is not", load + others + "@%p2 st.global.u32 [%rd1], %r1; bar.warp.sync -1; ld.global.u32 %r6, [%rd0];" + one, true},
+		{"a used read of half of a warp before one of the others", load + "setp.lt.u32 %p3, %r0, 48; @!%p3 bra L; ld.global.u32 %r6, [%rd0+400];" + others +
+			"@%p2 st.global.u32 [%rd1], %r6; L: setp.ge.u32 %p3, %r0, 48; @%p3 ld.global.u32 %r6, [%rd0+400]; @%p1 st.global.u32 [%rd0+400], %r4;", true},
+		{"a used read of a warp that another one stands for", "setp.gt.u32 %p4, %r0, 63; setp.lt.u32 %p5, %r0, 32; @%p5 bra W; @%p4 bra B;" +
+			"ld.global.u32 %r6, [%rd0]; st.global.u32 [%rd1], %r6; bar.sync 1, 64; ret; B: bar.sync 1, 64; ld.global.u32 %r7, [%rd0]; ret;" +
+			"W: mov.b32 %r4, 0; S: add.s32 %r4, %r4, 1; setp.lt.s32 %p6, %r4, 9000; @%p6 bra S; setp.eq.u32 %p1, %r0, 0; " + one, true},
 		{"another block", "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p2, %r2, 0; @%p2 mov.b32 %r0, 1;" + load + one, true},
 	} {
 		m, err := Parse("t", kernel(c.body))
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
-		blocks := 1
+		blocks, threads := 1, 64
 		if c.name == "another block" {
 			blocks = 2
 		}
+		if strings.Contains(c.body, "bar.sync 1, 64") {
+			threads = 96
+		}
 		for _, s := range Schedules {
 			mem := NewMemory()
-			a := mem.Alloc("buf", make([]byte, 256), 256)
-			res, err := m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Grid: [3]int{blocks, 1, 1}, Block: [3]int{64, 1, 1}, Foreign: true, Schedule: s})
+			a := mem.Alloc("buf", make([]byte, 512), 256)
+			res, err := m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Grid: [3]int{blocks, 1, 1}, Block: [3]int{threads, 1, 1}, Foreign: true, Schedule: s})
 			var r *Report
 			switch {
 			case c.used && (!errors.As(err, &r) || r.Kind != Race):

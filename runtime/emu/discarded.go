@@ -137,7 +137,8 @@ func (p *program) define(holds slotSet, in *inst, depends bool) {
 	}
 }
 
-// discarded gives the read of a race with an earlier access, or nil if what it read has been used, or if it is more than a read.
+// discarded gives the read of a race with an earlier access, or nil if what it read has been used, if it is more than a read, or if it
+// stands for other reads, too.
 func (w *warp) discarded(now, then Access, lane int, old *accessRecord) *racedRead {
 	l := w.launch
 	if kind, _ := l.kindOf(old.stamp); kind != agentThread || !l.opt.Foreign || l.ctaIndex(old.stamp) != w.cta.index {
@@ -145,9 +146,9 @@ func (w *warp) discarded(now, then Access, lane int, old *accessRecord) *racedRe
 	}
 	x, at := &racedRead{by: w, lanes: 1 << lane}, w.curPC
 	if now != Read {
-		x.by, x.lanes, at = w.cta.warps[old.stamp.warp()-w.cta.firstID], old.lanes, old.pc
+		x.by, x.lanes, at = w.cta.warps[old.stamp.warp()-w.cta.firstID], old.lanes, old.place.pc()
 	}
-	if now != Read && then != Read || !w.prog.code[at].fetches {
+	if now != Read && (then != Read || old.place&placeOthers != 0) || !w.prog.code[at].fetches {
 		return nil
 	}
 	x.uses = l.usesOf(at)

@@ -128,7 +128,7 @@ func (a *asyncAccess) missingFence(r *region, off int, now Access, x *accessReco
 		lacks = "the fence.proxy.async that stands between is of another state space"
 	}
 	w.accessFaultOrNote(ProxyFence, now, a.lane, r.genericAddr(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and %s",
-		now, r.describe(), off, proxy, w.launch.threadName(x.stamp), w.prog.code[x.pc].line, oneLine(w.prog.code[x.pc].text), lacks)
+		now, r.describe(), off, proxy, w.launch.threadName(x.stamp), w.prog.code[x.place.pc()].line, oneLine(w.prog.code[x.place.pc()].text), lacks)
 }
 
 // faultOrNote stops the launch with a report, or with Options.Foreign keeps it as a note.

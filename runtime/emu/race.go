@@ -59,10 +59,27 @@ type shadowCell struct {
 	writePC, readPC  place
 }
 
-// place is the pc of an access, and in the bits above how many lanes behind that of its stamp made it too: few accesses of a warp need a list.
+// place is the pc of an access, and in the bits above how many lanes behind that of its stamp made it too: few accesses of a warp need a list. The highest
+// bit says that it stands for other accesses, too, at another pc or by other threads.
 type place uint32
 
-const pcBits = 26
+const (
+	pcBits      = 26
+	placeOthers = place(1 << 31)
+	placeMask   = 1<<pcBits - 1
+	moreLanes   = 31 // above the pc
+)
+
+func (p place) pc() int32   { return int32(p & placeMask) }
+func (p place) more() place { return p >> pcBits & moreLanes }
+
+// after is the place p of an access that stands for one at old, by the same threads.
+func (p place) after(old place) place {
+	if old&(placeMask|placeOthers) != p {
+		return p | placeOthers
+	}
+	return p
+}
 
 // shadowPage holds the cells of 1024 bytes. Its granule is as large as the smallest access so far, from 16 bytes down to 1, so no
 // byte masks are needed and wide accesses are cheap.
@@ -86,12 +103,12 @@ type shadow struct {
 // accessRecord is an access by one or several lanes of a warp in one epoch.
 type accessRecord struct {
 	stamp accessStamp // of one of the lanes; stampMany if there are more
-	pc    int32
+	place place       // without lanes
 	lanes uint32
 }
 
 func newRecord(r accessStamp, p place) accessRecord {
-	return accessRecord{r, int32(p & (1<<pcBits - 1)), uint32(2<<(p>>pcBits)-1) << r.lane()}
+	return accessRecord{r, p &^ (moreLanes << pcBits), uint32(2<<p.more()-1) << r.lane()}
 }
 
 // cells gives the cells of n bytes at off, 1 to 32 that lie in one page.
@@ -218,7 +235,11 @@ func (w *warp) recordRead(r *region, off, n, lane int, s strength) {
 			}
 		}
 		if c.reads == 0 || c.reads&^stampEpoch == me&^stampEpoch { // nobody, or the same thread
-			c.reads, c.readPC = me, place(w.curPC)
+			now := place(w.curPC)
+			if c.reads != 0 {
+				now = now.after(c.readPC)
+			}
+			c.reads, c.readPC = me, now
 			continue
 		}
 		a := accessor{w: w, lane: lane, stamp: me}
@@ -236,7 +257,7 @@ func (w *warp) checkNonCoherent(r *region, off, n, lane int) {
 		var one [1]accessRecord
 		for _, x := range r.shadow.records(c.lastWrite, c.writePC, &one) {
 			w.failAccess(Race, use{access: Read}, lane, r.genericAddr(off), "non-coherent read of %s byte %d, which %s wrote at line %d",
-				r.describe(), off, w.launch.threadName(x.stamp), w.prog.code[x.pc].line)
+				r.describe(), off, w.launch.threadName(x.stamp), w.prog.code[x.place.pc()].line)
 		}
 	}
 }
@@ -298,8 +319,8 @@ func (a *accessor) replaces(x *accessRecord) bool {
 func (a *accessor) add(s *shadow, at *accessStamp, p *place) {
 	now := place(a.w.curPC)
 	if (*at^a.stamp)&^stampLanes == 0 { // lanes of an instruction come in order
-		if more := *p >> pcBits; place(a.stamp.lane()-at.lane()) == more+1 {
-			*at, *p = *at|stampMany, now|(more+1)<<pcBits
+		if more := p.more(); place(a.stamp.lane()-at.lane()) == more+1 {
+			*at, *p = *at|stampMany, now.after(*p)|(more+1)<<pcBits
 			return
 		}
 	}
@@ -307,8 +328,10 @@ func (a *accessor) add(s *shadow, at *accessStamp, p *place) {
 	if *at&stampList == 0 {
 		old := newRecord(*at, *p)
 		switch {
-		case *at == 0 || a.replaces(&old):
+		case *at == 0:
 			*at, *p = me.stamp, now
+		case a.replaces(&old):
+			*at, *p = me.stamp, me.inherits(&old).place
 		case old.joins(&me):
 			*at = s.newList(old)
 		default:
@@ -323,7 +346,7 @@ func (a *accessor) add(s *shadow, at *accessStamp, p *place) {
 			return
 		}
 		if a.replaces(x) {
-			*x = me
+			*x = me.inherits(x)
 			return
 		}
 	}
@@ -341,8 +364,16 @@ func (x *accessRecord) joins(y *accessRecord) bool {
 	if x.lanes |= y.lanes; x.lanes&(x.lanes-1) != 0 {
 		x.stamp |= stampMany
 	}
-	x.pc = y.pc
+	x.place = y.place.after(x.place)
 	return true
+}
+
+// inherits is the record x in place of an older one.
+func (x accessRecord) inherits(old *accessRecord) accessRecord {
+	if x.place = x.place.after(old.place); (x.stamp^old.stamp)&^stampEpoch != 0 {
+		x.place |= placeOthers
+	}
+	return x
 }
 
 // latest keeps the latest access of every thread and scope, so that a list stays as short as there are threads that access one by one.
@@ -358,6 +389,7 @@ func latest(l []accessRecord) []accessRecord {
 	}
 	out := l[:0]
 	for _, x := range l {
+		x.place |= placeOthers
 		n := newest[x.stamp&^epochAndLanes]
 		lanes(x.lanes, func(i int) {
 			if n[i] != x.stamp.epoch() {
@@ -430,7 +462,7 @@ func (s *shadow) supersede(at *accessStamp, by strength) {
 // race of a read that nothing has used (discarded.go).
 // If the earlier access is that of an agent, the operation is still in flight, and that is reported.
 func (w *warp) race(r *region, off, lane int, now, then Access, x *accessRecord, k Kind, unused *racedRead) {
-	old, at := x.stamp, x.pc
+	old, at := x.stamp, x.place.pc()
 	others := w.launch.ctaIndex(old) != w.cta.index
 	note := k == SameValueRace && (others || w.launch.opt.NoteEqualStores) || w.launch.opt.Foreign && (old.warp() == w.id || k == SameValueRace)
 	if kind, _ := w.launch.kindOf(old); kind != agentThread && !note {

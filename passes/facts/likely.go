@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -32,15 +31,15 @@ const (
 	longestNear = 8
 )
 
-// LikelySectors guesses how many sectors of memory the lanes of a warp touch that take the neighbors of a tile of pointers along dimension d.
-func (f *Facts) LikelySectors(ptr *ir.Value, d int) int64 {
+// LikelySectors guesses how many sectors of memory so many lanes touch that take the neighbors of a tile of pointers along dimension d.
+func (f *Facts) LikelySectors(ptr *ir.Value, d int, lanes int64) int64 {
 	n := (&likely{f, d, map[*ir.Value]neighbors{}}).of(ptr)
-	sectors := max(1, layout.WarpSize/max(n.run, 1))
+	sectors := max(1, lanes/max(n.run, 1))
 	switch n.spacing {
 	case open:
-		return max(sectors, layout.WarpSize/4)
+		return max(sectors, lanes/4)
 	case far:
-		return layout.WarpSize
+		return lanes
 	}
 	return sectors
 }

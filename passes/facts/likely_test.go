@@ -39,7 +39,7 @@ func TestLikelySectors(t *testing.T) {
 		"f": 10, // p + n (i / 3) + i % 3: three at a time
 		"g": 32, // p + i i
 	} {
-		if got := f.LikelySectors(ops[name].Result(0), 0); got != want {
+		if got := f.LikelySectors(ops[name].Result(0), 0, 32); got != want {
 			t.Errorf("pointers %s likely touch %d sectors, want %d", name, got, want)
 		}
 	}

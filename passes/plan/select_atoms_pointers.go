@@ -50,9 +50,9 @@ func pointerVector(known *facts.Facts, op tileaa.PtrAccess) (fast int, vec int64
 		}
 	}
 	if vec == 1 { // each lane takes one element, and a warp the sectors that they lie in
-		fewest := known.LikelySectors(ptr, fast)
+		fewest := known.LikelySectors(ptr, fast, layout.WarpSize)
 		for d := fast - 1; d >= 0; d-- {
-			if n := known.LikelySectors(ptr, d); n < fewest {
+			if n := known.LikelySectors(ptr, d, layout.WarpSize); n < fewest {
 				fast, fewest = d, n
 			}
 		}

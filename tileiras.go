@@ -36,5 +36,6 @@ func GPUs() []string { return driver.GPUs() }
 // BytecodeVersions lists the versions of bytecode that Compile reads, and writes for Options.BytecodeVersion, oldest first.
 func BytecodeVersions() []string { return append([]string(nil), driver.Versions()...) }
 
-// Build names this build of the compiler: two builds that may give different output have different names. Caches use it in keys.
+// Build names this build of the compiler: two builds that may give different output have different names, but for those that cannot
+// read their own file, which end with "unknown". Caches use it in keys.
 func Build() string { return driver.BuildVersion() }

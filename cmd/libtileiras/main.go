@@ -6,6 +6,7 @@ package main
 #include <stdlib.h>
 #include "tileiras.h"
 const char *tileiras_own_file(void);
+const char *tileiras_own_id(size_t *size);
 */
 import "C"
 
@@ -23,6 +24,11 @@ import (
 func main() {}
 
 func init() {
+	driver.LoadedID = func() string {
+		var size C.size_t
+		id := C.tileiras_own_id(&size)
+		return C.GoStringN(id, C.int(size))
+	}
 	driver.BinaryFile = func() (string, error) { // the process may be anything
 		if name := C.tileiras_own_file(); name != nil {
 			return C.GoString(name), nil

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -53,16 +54,29 @@ func throughCache(ctx context.Context, name string, src []byte, o *Options, comp
 	if err != nil {
 		return nil, err
 	}
-	key, ok := o.key(ctx, name, src)
-	if !ok {
-		return compile()
+	key, err := o.key(ctx, name, src)
+	if err != nil { // where it is the fault of the options, the compile says so
+		res, failed := compile()
+		if failed == nil && !c.complained.Swap(true) {
+			res.Warnings = append(res.Warnings, cacheWarning(err, "nothing is cached"))
+		}
+		return res, failed
 	}
+	return c.result(ctx, key, compile)
+}
+
+func cacheWarning(err error, what string) *ir.Diagnostic {
+	return &ir.Diagnostic{Severity: ir.Warning, Loc: ir.UnknownLoc{}, Msg: fmt.Sprintf("cache: %v; %s", err, what)}
+}
+
+// result is that of a key: from the cache, or of a compile, which leaves it there.
+func (c *openCache) result(ctx context.Context, key string, compile func() (*Result, error)) (*Result, error) {
 	var warnings []*ir.Diagnostic
 	complain := func(err error, what string) {
 		switch {
 		case err == nil, errors.Is(err, cache.ErrMiss), ctx.Err() != nil:
 		case errors.Is(err, cache.ErrPoisoned) || !c.complained.Swap(true):
-			warnings = append(warnings, &ir.Diagnostic{Severity: ir.Warning, Loc: ir.UnknownLoc{}, Msg: fmt.Sprintf("cache: %v; %s", err, what)})
+			warnings = append(warnings, cacheWarning(err, what))
 		}
 	}
 	files, err := c.Get(ctx, key)
@@ -88,22 +102,28 @@ func (o *Options) shows() bool {
 }
 
 // key names everything that a result follows from: the build, the GPU, the other options, the source and its name, and of a cubin
-// ptxas. ok is false when the options name something that is not there, which the compile says.
-func (o *Options) key(ctx context.Context, name string, src []byte) (key string, ok bool) {
+// ptxas. There is none when the options name something that is not there, which the compile says, and when the build is not known.
+func (o *Options) key(ctx context.Context, name string, src []byte) (string, error) {
+	build := BuildVersion()
+	if strings.HasSuffix(build, unknownBuild) {
+		return "", errUnknownBuild
+	}
 	gpu, assembler := "", ""
 	if o.Emit != EmitCudaTile && o.Emit != EmitBytecode {
 		t, err := o.target(ctx)
 		if err != nil {
-			return "", false
+			return "", err
 		}
 		gpu = t.Name
 	}
 	if o.Emit == EmitCubin {
 		path, err := ptxas.Find(o.Ptxas, o.called("Ptxas"))
 		if err != nil {
-			return "", false
+			return "", err
 		}
-		assembler = fileHash(path)
+		if assembler, err = fileHash(path); err != nil {
+			return "", fmt.Errorf("of ptxas: %w", err)
+		}
 	}
 	k := *o // every option, but for those that no result depends on
 	k.GPU, k.Code, k.Ptxas = gpu, o.code(), assembler
@@ -113,8 +133,10 @@ func (o *Options) key(ctx context.Context, name string, src []byte) (key string,
 	if err != nil {
 		panic("BUG: " + err.Error()) // strings, numbers and truth values
 	}
-	return cache.Key([]byte("tileiras result 1"), []byte(BuildVersion()), options, []byte(name), src), true
+	return cache.Key([]byte("tileiras result 1"), []byte(build), options, []byte(name), src), nil
 }
+
+var errUnknownBuild = errors.New("this program cannot read its own file, which tells it from other builds")
 
 // packed is a result in a cache: the output is a file of its own.
 type packed struct {

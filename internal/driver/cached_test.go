@@ -90,9 +90,9 @@ func TestEveryOptionIsInTheKey(t *testing.T) {
 		"Extension": true, "Ptxas": true} // ptxas counts by the hash of its file, and for a cubin only
 	start := Options{GPU: "sm_80", Emit: EmitPTX, Code: Code{ABI: "cuda"}}
 	key := func(o *Options) string {
-		k, ok := o.key(t.Context(), "k.tileir", nil)
-		if !ok {
-			t.Fatalf("no key for %+v", o)
+		k, err := o.key(t.Context(), "k.tileir", nil)
+		if err != nil {
+			t.Fatalf("no key for %+v: %v", o, err)
 		}
 		return k
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -15,16 +16,31 @@ import (
 )
 
 // BuildVersion names the build: the revision that the Go linker knows, and the identity of the binary, which tells builds of one revision
-// apart. Equal builds give equal output.
+// apart. Equal builds give equal output. It ends with unknownBuild where the binary cannot be read.
 var BuildVersion = sync.OnceValue(func() string { return revision() + ", " + identity() })
 
-// BinaryFile is the file whose identity BuildVersion has: that of the process, or of the shared library that the compiler is in.
-var BinaryFile = os.Executable
+// unknownBuild is the identity of what cannot be read, which two builds may share.
+const unknownBuild = "unknown"
+
+// BinaryFile is the file whose identity BuildVersion has: that of the process, or of the shared library that the compiler is in. On Linux it
+// is what runs, also where another file has its name by now.
+var BinaryFile = func() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// LoadedID is the ID that the go command gave to the binary, where it can be had without its file; "" where it cannot.
+var LoadedID = func() string { return "" }
 
 func identity() string {
+	if id := LoadedID(); id != "" {
+		return "go:" + id
+	}
 	name, err := BinaryFile()
 	if err != nil {
-		return "unknown"
+		return unknownBuild
 	}
 	return fileIdentity(name)
 }
@@ -34,7 +50,7 @@ func identity() string {
 func fileIdentity(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
-		return "unknown"
+		return unknownBuild
 	}
 	defer f.Close()
 	head := make([]byte, 1<<15) // as much as go tool buildid reads
@@ -42,7 +58,11 @@ func fileIdentity(name string) string {
 	if id := goID(head[:n]); id != "" {
 		return "go:" + id
 	}
-	return "sha256:" + fileHash(name)
+	hash, err := fileHash(name)
+	if err != nil {
+		return unknownBuild
+	}
+	return "sha256:" + hash
 }
 
 // goID is the ID in the first bytes of a program, "" where there is none.
@@ -56,18 +76,18 @@ func goID(head []byte) string {
 	return ""
 }
 
-// fileHash is the SHA-256 of a file, "unknown" when it cannot be read.
-func fileHash(name string) string {
+// fileHash is the SHA-256 of a file.
+func fileHash(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return "unknown"
+		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
-		return "unknown"
+		return "", err
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // versionText is the answer to --version. Frontends read the release and the V number from it, and take the whole text as the

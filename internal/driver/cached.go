@@ -101,7 +101,7 @@ func (o *Options) shows() bool {
 	return o.PrintAfterAll || len(o.PrintBefore) > 0 || len(o.PrintAfter) > 0 || o.PrintChanged || o.PrintFacts || o.PassTiming || o.VerifyEach
 }
 
-// key names everything that a result follows from: the build, the GPU, the other options, the source and its name, and of a cubin
+// key names everything that a result follows from: the build, the GPU, the other options, the source and, of text, its name, and of a cubin
 // ptxas. There is none when the options name something that is not there, which the compile says, and when the build is not known.
 func (o *Options) key(ctx context.Context, name string, src []byte) (string, error) {
 	build := BuildVersion()
@@ -132,6 +132,9 @@ func (o *Options) key(ctx context.Context, name string, src []byte) (string, err
 	options, err := json.Marshal([]any{k, o.GPU == ""})
 	if err != nil {
 		panic("BUG: " + err.Error()) // strings, numbers and truth values
+	}
+	if IsBytecode(src) {
+		name = "" // no result shows it: places in bytecode name their own files
 	}
 	return cache.Key([]byte("tileiras result 1"), []byte(build), options, []byte(name), src), nil
 }

@@ -82,6 +82,16 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 	if err != nil || res.Cached {
 		t.Errorf("a source of another name: %v, cached %v", err, res.Cached)
 	}
+	code, err := Compile(t.Context(), "k.tileir", []byte(cachedKernel), Options{Emit: EmitBytecode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"/tmp/a.bytecode", "/tmp/b.bytecode"} { // frontends give each file a new name
+		res, err := Compile(t.Context(), name, code.Output, Options{GPU: "sm_80", Emit: EmitPTX, Cache: dir})
+		if err != nil || res.Cached != (i > 0) || bytes.Contains(pack("", res)[1].Data, []byte(name)) {
+			t.Errorf("bytecode of another name: %v, cached %v, or the result shows the name", err, res.Cached)
+		}
+	}
 }
 
 // TestEveryOptionIsInTheKey changes one option after the other, a new one too, and wants another key, unless no result depends on it.

@@ -16,7 +16,7 @@ type Result struct {
 	Diagnostics []Diagnostic // warnings; a compile with errors has no result
 	Remarks     []Remark     // what was chosen and why, in the order of the source, when the options ask for it
 	Stages      []Stage      // how long each took, in order; none when the result comes from a cache
-	Cached      bool         // the result comes from Options.Cache
+	Cached      bool         // the result comes from Options.Cache, or from an equal compile with that cache at the same time
 
 	result *driver.Result
 }

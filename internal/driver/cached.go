@@ -1,12 +1,14 @@
 package driver
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +24,67 @@ type openCache struct {
 	cache.Cache
 	place      string
 	complained atomic.Bool
+
+	mu      sync.Mutex
+	flights map[string]*flight // by their keys
+}
+
+// flight is a compile that runs, for which those who want the same wait.
+type flight struct {
+	done    chan struct{}
+	files   []cache.File // of the result; nil after an error
+	stopped bool         // its context ended, or its limits were met
+}
+
+// join gives the result of a compile of the key that runs already, made anew; where none runs or it has failed, that of its own. Of a compile
+// that was stopped the next of those who wait takes the place.
+func (c *openCache) join(ctx context.Context, key string, own func() (*Result, []cache.File, error)) (*Result, error) {
+	for {
+		c.mu.Lock()
+		f, runs := c.flights[key]
+		if !runs {
+			f = &flight{done: make(chan struct{})}
+			c.flights[key] = f
+		}
+		c.mu.Unlock()
+		if !runs {
+			return c.fly(key, f, own)
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		switch {
+		case f.files != nil:
+			res, err := unpack(key, f.files)
+			if err == nil {
+				res.Output = bytes.Clone(res.Output)
+			}
+			return res, err
+		case !f.stopped:
+			res, _, err := own()
+			return res, err
+		}
+	}
+}
+
+// fly compiles, and tells those who wait how it ended.
+func (c *openCache) fly(key string, f *flight, own func() (*Result, []cache.File, error)) (*Result, error) {
+	defer func() {
+		c.mu.Lock()
+		delete(c.flights, key)
+		c.mu.Unlock()
+		close(f.done)
+	}()
+	res, files, err := own()
+	if err != nil {
+		f.stopped = stopped(err)
+		return nil, err
+	}
+	f.files = slices.Clone(files)
+	f.files[0].Data = bytes.Clone(res.Output) // the other one belongs to the caller
+	return res, nil
 }
 
 // caches are the caches of the process by their places, so that a server that is dead is waited for once.
@@ -40,7 +103,7 @@ func openedCache(place string) (*openCache, error) {
 	if err != nil {
 		return nil, fail(ExitUsage, "%v", err)
 	}
-	caches.by[place] = &openCache{Cache: c, place: place}
+	caches.by[place] = &openCache{Cache: c, place: place, flights: map[string]*flight{}}
 	return caches.by[place], nil
 }
 
@@ -62,15 +125,15 @@ func throughCache(ctx context.Context, name string, src []byte, o *Options, comp
 		}
 		return res, failed
 	}
-	return c.result(ctx, key, compile)
+	return c.join(ctx, key, func() (*Result, []cache.File, error) { return c.result(ctx, key, compile) })
 }
 
 func cacheWarning(err error, what string) *ir.Diagnostic {
 	return &ir.Diagnostic{Severity: ir.Warning, Loc: ir.UnknownLoc{}, Msg: fmt.Sprintf("cache: %v; %s", err, what)}
 }
 
-// result is that of a key: from the cache, or of a compile, which leaves it there.
-func (c *openCache) result(ctx context.Context, key string, compile func() (*Result, error)) (*Result, error) {
+// result is that of a key: from the cache, or of a compile, which leaves it there; with the files of it.
+func (c *openCache) result(ctx context.Context, key string, compile func() (*Result, error)) (*Result, []cache.File, error) {
 	var warnings []*ir.Diagnostic
 	complain := func(err error, what string) {
 		switch {
@@ -83,17 +146,18 @@ func (c *openCache) result(ctx context.Context, key string, compile func() (*Res
 	if err == nil {
 		var res *Result
 		if res, err = unpack(key, files); err == nil {
-			return res, nil
+			return res, files, nil
 		}
 	}
 	complain(err, "compiled without it")
 	res, err := compile()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	complain(c.Put(ctx, key, pack(key, res)), "the result was not stored")
+	files = pack(key, res)
+	complain(c.Put(ctx, key, files), "the result was not stored")
 	res.Warnings = append(res.Warnings, warnings...)
-	return res, nil
+	return res, files, nil
 }
 
 // shows reports whether a compile shows what it does on the way, which no cache does.

@@ -11,8 +11,11 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"tileiras/internal/cache"
 	_ "tileiras/internal/cache/remote"
 )
 
@@ -244,5 +247,71 @@ func TestManyCompilesOneCache(t *testing.T) {
 	})
 	if left > 0 {
 		t.Errorf("%d temporary files are left", left)
+	}
+}
+
+// TestOneKeyOneCompile: of those who want the same at once one compiles, whoever of them is stopped or fails.
+func TestOneKeyOneCompile(t *testing.T) {
+	res := compileFor(t, "", nil)
+	stop := &Failure{Kind: KindCanceled, Err: context.Canceled}
+	for name, c := range map[string]struct {
+		first   error // of the compile that is there first
+		ctx     func() context.Context
+		compile int // how many in all
+		want    error
+	}{
+		"good":             {nil, t.Context, 1, nil},
+		"canceled":         {stop, t.Context, 2, nil},
+		"failed":           {os.ErrInvalid, t.Context, 1 + 8, nil},
+		"canceled waiting": {nil, func() context.Context { ctx, cancel := context.WithCancel(t.Context()); cancel(); return ctx }, 1, context.Canceled},
+	} {
+		opened, err := openedCache(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		var compiled atomic.Int32
+		began, end := make(chan bool), make(chan bool)
+		key := strings.Repeat("ab", 32)
+		join := func(ctx context.Context, compile func() (*Result, error)) (*Result, error) {
+			return opened.join(ctx, key, func() (*Result, []cache.File, error) {
+				compiled.Add(1)
+				res, err := compile()
+				if err != nil {
+					return nil, nil, err
+				}
+				return res, pack(key, res), nil
+			})
+		}
+		wg.Go(func() {
+			_, err := join(t.Context(), func() (*Result, error) { close(began); <-end; return res, c.first })
+			if err != c.first {
+				t.Errorf("%s: the first has %v, want %v", name, err, c.first)
+			}
+		})
+		<-began
+		var waiting sync.WaitGroup
+		for range 8 {
+			wg.Add(1)
+			waiting.Go(func() {
+				defer wg.Done()
+				got, err := join(c.ctx(), func() (*Result, error) { time.Sleep(50 * time.Millisecond); return res, nil })
+				if err != c.want {
+					t.Errorf("%s: another has %v, want %v", name, err, c.want)
+				} else if err == nil {
+					same(t, got, res)
+				}
+			})
+		}
+		if c.want != nil {
+			waiting.Wait()
+		} else {
+			time.Sleep(50 * time.Millisecond)
+		}
+		close(end)
+		wg.Wait()
+		if n := int(compiled.Load()); n != c.compile {
+			t.Errorf("%s: %d compiles, want %d", name, n, c.compile)
+		}
 	}
 }

@@ -22,6 +22,7 @@ const (
 	StringFlag                   // any text
 	OptionalFlag                 // any text after =, or nothing
 	IntFlag                      // an integer
+	SecondsFlag                  // a time in seconds, 0.5
 	EnumFlag                     // one of Values
 	ListFlag                     // comma-separated, of Values when there are any; may be repeated
 	RepeatFlag                   // any text, as often as it is given
@@ -150,7 +151,11 @@ func (l *Line) store(f *Flag, field any) {
 	case *int:
 		*p = l.Int(f.Name)
 	case *time.Duration:
-		*p = time.Duration(l.Int(f.Name)) * time.Second
+		seconds, err := strconv.ParseFloat(l.String(f.Name), 64)
+		if err != nil {
+			panic(fmt.Sprintf("BUG: --%s of %s is no SecondsFlag", f.Name, l.command.Name))
+		}
+		*p = time.Duration(seconds * float64(time.Second))
 	case *[]string:
 		*p = l.List(f.Name)
 	default:
@@ -182,7 +187,7 @@ func (c *Command) words(o *Options) []string {
 		case *int:
 			value = strconv.Itoa(*p)
 		case *time.Duration:
-			value = strconv.Itoa(int(*p / time.Second))
+			value = strconv.FormatFloat(p.Seconds(), 'f', -1, 64)
 		case *[]string:
 			value = strings.Join(*p, ",")
 		default:

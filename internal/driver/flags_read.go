@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,6 +136,12 @@ func (r *reading) check(f *Flag, value string) (meant string, ok bool) {
 			return "", false
 		}
 		return strconv.FormatInt(n, 10), true
+	case SecondsFlag:
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(math.Abs(seconds) < 1e9) {
+			r.problem("for the %s option: '%s' value invalid for floating point argument!", dashed(f.Name), value)
+			return "", false
+		}
 	case EnumFlag:
 		if slices.ContainsFunc(f.Values, func(v Value) bool { return v.Name == value }) {
 			return value, true

@@ -31,7 +31,7 @@ func TestFlagsSetTheirFields(t *testing.T) {
 				t.Errorf("%s: --%s and --%s set one field", c.Name, f.Name, other)
 			}
 			fields[f.Field(&probe)] = f.Name
-			value := map[FlagKind]string{BoolFlag: "true", StringFlag: "x", OptionalFlag: "x", IntFlag: "2", ListFlag: "x"}[f.Kind]
+			value := map[FlagKind]string{BoolFlag: "true", StringFlag: "x", OptionalFlag: "x", IntFlag: "2", SecondsFlag: "0.5", ListFlag: "x"}[f.Kind]
 			if len(f.Values) > 0 {
 				value = f.Values[len(f.Values)-1].Name // the first may be the default
 			}

@@ -12,7 +12,7 @@ import (
 var commands = []*driver.Command{driver.TileirasCommand(), driver.TileOptCommand(), driver.TileTranslateCommand(), driver.TileIRDisasmCommand(), tilerun.Command}
 
 // kindsOfFlags says what a flag takes.
-var kindsOfFlags = map[driver.FlagKind]string{driver.BoolFlag: "", driver.StringFlag: "text", driver.OptionalFlag: "text, may be left out", driver.IntFlag: "integer", driver.EnumFlag: "one of", driver.ListFlag: "list, may be repeated", driver.RepeatFlag: "text, may be repeated"}
+var kindsOfFlags = map[driver.FlagKind]string{driver.BoolFlag: "", driver.StringFlag: "text", driver.OptionalFlag: "text, may be left out", driver.IntFlag: "integer", driver.SecondsFlag: "number", driver.EnumFlag: "one of", driver.ListFlag: "list, may be repeated", driver.RepeatFlag: "text, may be repeated"}
 
 // flagsDocument is the text of docs/flags.md.
 func flagsDocument() string {

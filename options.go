@@ -92,7 +92,8 @@ type Options struct {
 
 	// Cache keeps results: a folder, or the http:// URL of a server of Bazel's remote cache protocol. "" keeps none. Trouble with it is
 	// a warning of the result, never an error.
-	Cache string
+	Cache         string
+	CachePatience time.Duration // how long a server may do nothing before it is not asked for 30 s; 0 is 200 ms
 
 	TimeLimit   time.Duration // after which the compile ends with context.DeadlineExceeded; 0 is none
 	MemoryLimit int64         // bytes of modules that the compile may hold, about; more ends it with ErrMemory; 0 is none
@@ -115,7 +116,7 @@ type Options struct {
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
 		Called: o.called,
-		GPU:    o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
+		GPU:    o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache, CachePatience: o.CachePatience,
 		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
 		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,

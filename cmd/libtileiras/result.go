@@ -87,14 +87,8 @@ var setters = map[string]setter{
 		o.Opt = tileiras.O0 + tileiras.OptLevel(n)
 		return err == nil && n <= 3
 	}},
-	"time_limit": {"TimeLimit", func(o *tileiras.Options, v string) bool {
-		s, err := strconv.ParseFloat(v, 64)
-		if err != nil || !(s >= 0 && s < 1e9) {
-			return false
-		}
-		o.TimeLimit = time.Duration(s * float64(time.Second))
-		return true
-	}},
+	"time_limit":     {"TimeLimit", func(o *tileiras.Options, v string) bool { return seconds(&o.TimeLimit, v) }},
+	"cache_patience": {"CachePatience", func(o *tileiras.Options, v string) bool { return seconds(&o.CachePatience, v) }},
 	"memory_limit": {"MemoryLimit", func(o *tileiras.Options, v string) bool {
 		n, err := strconv.ParseInt(v, 10, 64)
 		o.MemoryLimit = n
@@ -128,6 +122,15 @@ func (o *options) executor() (executor.Options, error) {
 func flag(b *bool, value string) bool {
 	*b = value == "1"
 	return value == "0" || value == "1"
+}
+
+func seconds(d *time.Duration, value string) bool {
+	s, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(s >= 0 && s < 1e9) {
+		return false
+	}
+	*d = time.Duration(s * float64(time.Second))
+	return true
 }
 
 func number(n *int, value string) (ok bool) {

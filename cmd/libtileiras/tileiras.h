@@ -63,6 +63,7 @@ tileiras_text tileiras_build(void);
  *   remarks           0 (default), 1: collect remarks
  *   bytecode_version  13.3, of emit=bytecode
  *   cache             a folder, or the http:// URL of a server of Bazel's remote cache protocol
+ *   cache_patience    seconds that such a server may do nothing, 0.2 (default), before it is not asked for a while
  *   time_limit        seconds, 2.5
  *   memory_limit      bytes
  *

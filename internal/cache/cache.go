@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // File is one file of a result.
@@ -43,23 +44,36 @@ var ErrMiss = errors.New("no entry")
 // ErrPoisoned is in the chain of the error of an entry whose content is not what its names say.
 var ErrPoisoned = errors.New("poisoned entry")
 
+// ErrDead says that a server did not answer in an earlier call, whose error said so, and is not asked for a while.
+var ErrDead = errors.New("the cache did not answer before and is not asked for a while")
+
 // Open is the cache at a place: an http:// or https:// URL, which may hold user and password, else a folder, made when needed.
-func Open(place string) (Cache, error) {
+// patience is how long a server may do nothing; 0 is as long as package remote says.
+func Open(place string, patience time.Duration) (Cache, error) {
 	if behindServer(place) {
 		open := Server
 		if open == nil {
-			open = func(string) (Store, error) { return unreachable{}, nil }
+			open = func(string, time.Duration) (Store, error) { return unreachable{}, nil }
 		}
-		store, err := open(place)
+		store, err := open(place, patience)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%q: %w", Shown(place), err)
 		}
 		return Over(store), nil
 	}
 	if place == "" || strings.Contains(place, "://") {
-		return nil, fmt.Errorf("%q is no cache: it is a folder or an http:// URL", place)
+		return nil, fmt.Errorf("%q is no cache: it is a folder or an http:// URL", Shown(place))
 	}
 	return Over(folder(place)), nil
+}
+
+// Shown is a place without what stands before the last @ of a URL's host, a user and a password, whatever else is wrong with it.
+func Shown(place string) string {
+	scheme, rest, ok := strings.Cut(place, "://")
+	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+		return scheme + "://" + rest[at+1:]
+	}
+	return place
 }
 
 // Key is the name of what follows from the parts, which are told apart by their lengths.
@@ -79,7 +93,7 @@ func digestOf(data []byte) digest {
 
 // Server is what lies behind a URL. Package remote sets it; a program without it knows folders only, for what speaks to networks takes a
 // twentieth of a small compile to start.
-var Server func(place string) (Store, error)
+var Server func(place string, patience time.Duration) (Store, error)
 
 // unreachable is a server for a program that knows none.
 type unreachable struct{}

@@ -86,7 +86,7 @@ func serve(t *testing.T) (*bazel, string) {
 }
 
 func open(t *testing.T, place string) cache.Cache {
-	c, err := cache.Open(place)
+	c, err := cache.Open(place, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,14 +190,14 @@ func TestDeadServers(t *testing.T) {
 		"closed": "http://" + closed.Addr().String(), "silent": "http://" + silent.Addr().String(), "stuck": stuck.URL,
 	} {
 		c := open(t, url)
-		if _, err := c.Get(t.Context(), cache.Key([]byte("a"))); err == nil || errors.Is(err, cache.ErrMiss) || errors.Is(err, remote.ErrDead) {
+		if _, err := c.Get(t.Context(), cache.Key([]byte("a"))); err == nil || errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrDead) {
 			t.Errorf("%s: the first Get gives %v, want what is wrong", name, err)
 		}
-		if _, err := c.Get(t.Context(), cache.Key([]byte("b"))); !errors.Is(err, remote.ErrDead) {
-			t.Errorf("%s: the second Get gives %v, want %v", name, err, remote.ErrDead)
+		if _, err := c.Get(t.Context(), cache.Key([]byte("b"))); !errors.Is(err, cache.ErrDead) {
+			t.Errorf("%s: the second Get gives %v, want %v", name, err, cache.ErrDead)
 		}
-		if err := c.Put(t.Context(), cache.Key([]byte("b")), files); !errors.Is(err, remote.ErrDead) {
-			t.Errorf("%s: Put gives %v, want %v", name, err, remote.ErrDead)
+		if err := c.Put(t.Context(), cache.Key([]byte("b")), files); !errors.Is(err, cache.ErrDead) {
+			t.Errorf("%s: Put gives %v, want %v", name, err, cache.ErrDead)
 		}
 	}
 }
@@ -211,9 +211,9 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("Get gives %v, want status 401 without the password", err)
 		}
 	}
-	for _, place := range []string{"", "http://", "ftp://host/x"} {
-		if c, err := cache.Open(place); err == nil {
-			t.Errorf("Open(%q) = %v, want an error", place, c)
+	for _, place := range []string{"", "http://", "ftp://host/x", "ftp://u:guess@host/x", "http://u:guess@[host", "https://u:gu@ess@ho st"} {
+		if c, err := cache.Open(place, 0); err == nil || strings.Contains(err.Error(), "gu") {
+			t.Errorf("Open(%q) = %v, %v, want an error without the password", place, c, err)
 		}
 	}
 }

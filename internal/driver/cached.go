@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tileiras/internal/cache"
 	"tileiras/internal/ptxas"
@@ -19,11 +20,13 @@ import (
 	"tileiras/ir"
 )
 
-// openCache is a cache that this process has used, with whether it has complained about it.
+// openCache is a cache that this process has used.
 type openCache struct {
 	cache.Cache
-	place      string
-	complained atomic.Bool
+	place string
+
+	// Whether there was a complaint that it cannot be read, or written, since it could.
+	unread, unwritten atomic.Bool
 
 	mu      sync.Mutex
 	flights map[string]*flight // by their keys
@@ -87,40 +90,46 @@ func (c *openCache) fly(key string, f *flight, own func() (*Result, []cache.File
 	return res, nil
 }
 
-// caches are the caches of the process by their places, so that a server that is dead is waited for once.
+// caches are the caches of the process by what their options say, so that a server that is dead is waited for once.
 var caches = struct {
 	sync.Mutex
-	by map[string]*openCache
-}{by: map[string]*openCache{}}
+	by map[openedAs]*openCache
+}{by: map[openedAs]*openCache{}}
 
-func openedCache(place string) (*openCache, error) {
+type openedAs struct {
+	place    string
+	patience time.Duration
+}
+
+func openedCache(place string, patience time.Duration) (*openCache, error) {
 	caches.Lock()
 	defer caches.Unlock()
-	if c := caches.by[place]; c != nil {
+	as := openedAs{place, patience}
+	if c := caches.by[as]; c != nil {
 		return c, nil
 	}
-	c, err := cache.Open(place)
+	c, err := cache.Open(place, patience)
 	if err != nil {
 		return nil, fail(ExitUsage, "%v", err)
 	}
-	caches.by[place] = &openCache{Cache: c, place: place, flights: map[string]*flight{}}
-	return caches.by[place], nil
+	caches.by[as] = &openCache{Cache: c, place: cache.Shown(place), flights: map[string]*flight{}}
+	return caches.by[as], nil
 }
 
 // throughCache gives the result of a compile from the cache of the options, or makes it and leaves it there. No trouble with a cache is an
-// error: it is a warning, and of a place that does not work one only.
+// error: it is a warning, and of a place that does not work one only, and one when it works again.
 func throughCache(ctx context.Context, name string, src []byte, o *Options, compile func() (*Result, error)) (*Result, error) {
 	if o.Cache == "" || o.shows() {
 		return compile()
 	}
-	c, err := openedCache(o.Cache)
+	c, err := openedCache(o.Cache, o.CachePatience)
 	if err != nil {
 		return nil, err
 	}
 	key, err := o.key(ctx, name, src)
 	if err != nil { // where it is the fault of the options, the compile says so
 		res, failed := compile()
-		if failed == nil && !c.complained.Swap(true) {
+		if failed == nil && !c.unread.Swap(true) {
 			res.Warnings = append(res.Warnings, cacheWarning(err, "nothing is cached"))
 		}
 		return res, failed
@@ -135,27 +144,35 @@ func cacheWarning(err error, what string) *ir.Diagnostic {
 // result is that of a key: from the cache, or of a compile, which leaves it there; with the files of it.
 func (c *openCache) result(ctx context.Context, key string, compile func() (*Result, error)) (*Result, []cache.File, error) {
 	var warnings []*ir.Diagnostic
-	complain := func(err error, what string) {
+	note := func(wrong *atomic.Bool, before bool, err error, bad, good string) {
 		switch {
-		case err == nil, errors.Is(err, cache.ErrMiss), ctx.Err() != nil:
-		case errors.Is(err, cache.ErrPoisoned) || !c.complained.Swap(true):
-			warnings = append(warnings, cacheWarning(err, what))
+		case ctx.Err() != nil, errors.Is(err, cache.ErrDead):
+		case err == nil || errors.Is(err, cache.ErrMiss):
+			if before && wrong.Swap(false) { // not in an exchange that began before the complaint
+				warnings = append(warnings, cacheWarning(errors.New(c.place), good))
+			}
+		case errors.Is(err, cache.ErrPoisoned) || !wrong.Swap(true):
+			warnings = append(warnings, cacheWarning(err, bad))
 		}
 	}
+	unread, unwritten := c.unread.Load(), c.unwritten.Load()
 	files, err := c.Get(ctx, key)
+	var res *Result
 	if err == nil {
-		var res *Result
-		if res, err = unpack(key, files); err == nil {
-			return res, files, nil
-		}
+		res, err = unpack(key, files)
 	}
-	complain(err, "compiled without it")
-	res, err := compile()
-	if err != nil {
+	note(&c.unread, unread, err, "compiled without it", "it can be read again")
+	if err == nil {
+		res.Warnings = append(res.Warnings, warnings...)
+		return res, files, nil
+	}
+	if res, err = compile(); err != nil {
 		return nil, nil, err
 	}
 	files = pack(key, res)
-	complain(c.Put(ctx, key, files), "the result was not stored")
+	if err := c.Put(ctx, key, files); err == nil || !c.unread.Load() { // else all has been said
+		note(&c.unwritten, unwritten, err, "the result was not stored", "results are stored again")
+	}
 	res.Warnings = append(res.Warnings, warnings...)
 	return res, files, nil
 }
@@ -191,7 +208,7 @@ func (o *Options) key(ctx context.Context, name string, src []byte) (string, err
 	}
 	k := *o // every option, but for those that no result depends on
 	k.GPU, k.Code, k.Ptxas = gpu, o.code(), assembler
-	k.Cache, k.Log, k.ReproducerDir, k.Read.Extension = "", nil, "", nil
+	k.Cache, k.CachePatience, k.Log, k.ReproducerDir, k.Read.Extension = "", 0, nil, "", nil
 	k.TimeLimit, k.PtxasTimeout, k.MemoryLimit = 0, 0, 0
 	options, err := json.Marshal([]any{k, o.GPU == ""})
 	if err != nil {

@@ -99,7 +99,7 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 
 // TestEveryOptionIsInTheKey changes one option after the other, a new one too, and wants another key, unless no result depends on it.
 func TestEveryOptionIsInTheKey(t *testing.T) {
-	none := map[string]bool{"Called": true, "Cache": true, "Log": true, "ReproducerDir": true, "TimeLimit": true, "PtxasTimeout": true, "MemoryLimit": true,
+	none := map[string]bool{"Called": true, "Cache": true, "CachePatience": true, "Log": true, "ReproducerDir": true, "TimeLimit": true, "PtxasTimeout": true, "MemoryLimit": true,
 		"Extension": true, "Ptxas": true} // ptxas counts by the hash of its file, and for a cubin only
 	start := Options{GPU: "sm_80", Emit: EmitPTX, Code: Code{ABI: "cuda"}}
 	key := func(o *Options) string {
@@ -149,7 +149,7 @@ func TestPoisonedResults(t *testing.T) {
 	other := compileFor(t, dir, func(o *Options) { o.GPU = "sm_90" })
 	o := Options{GPU: "sm_80", Emit: EmitPTX, Code: Code{Opt: 3}, Remarks: true}
 	key, _ := o.key(t.Context(), "k.tileir", []byte(cachedKernel))
-	c, err := openedCache(dir)
+	c, err := openedCache(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,6 +202,41 @@ func TestDeadCacheCostsOneWarning(t *testing.T) {
 	}
 	if _, err := Compile(t.Context(), "k", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Cache: "ftp://x"}); err == nil || err.(*Failure).Code != ExitUsage {
 		t.Errorf("a cache that is none: %v", err)
+	}
+}
+
+// TestCacheWorksAgain: a cache that could not be used says so, and says when it can be.
+func TestCacheWorksAgain(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "cache")
+	warn := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, w := range compileFor(t, place, nil).Warnings {
+			got = append(got, w.Msg)
+		}
+		if len(got) != len(want) {
+			t.Fatalf("warnings %q, want %q", got, want)
+		}
+		for i, w := range want {
+			if !strings.HasSuffix(got[i], w) {
+				t.Errorf("warning %q, want %q", got[i], w)
+			}
+		}
+	}
+	for range 2 {
+		if err := os.WriteFile(place, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		warn("compiled without it")
+		warn()
+		if err := os.Remove(place); err != nil {
+			t.Fatal(err)
+		}
+		warn("cache: " + place + "; it can be read again")
+		warn()
+		if err := os.RemoveAll(place); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -265,7 +300,7 @@ func TestOneKeyOneCompile(t *testing.T) {
 		"failed":           {os.ErrInvalid, t.Context, 1 + 8, nil},
 		"canceled waiting": {nil, func() context.Context { ctx, cancel := context.WithCancel(t.Context()); cancel(); return ctx }, 1, context.Canceled},
 	} {
-		opened, err := openedCache(t.TempDir())
+		opened, err := openedCache(t.TempDir(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,6 +83,7 @@ func compileFlags() []Flag {
 		{Name: "time-limit", Kind: SecondsFlag, Meta: "seconds", Default: "0", Field: func(o *Options) any { return &o.TimeLimit }, Help: "How long the compile may take, ptxas included; 0 is for ever"},
 		{Name: "explain", Kind: BoolFlag, Help: "Print a page for each kernel: launch, plan, instructions, widths, conversions, and why"},
 		{Name: "cache", Kind: StringFlag, Meta: "place", Field: func(o *Options) any { return &o.Cache }, Help: "Keep results in a folder, or on an http:// server of Bazel's remote cache protocol"},
+		{Name: "cache-patience", Kind: SecondsFlag, Meta: "seconds", Default: "0", Field: func(o *Options) any { return &o.CachePatience }, Help: "How long such a server may do nothing before it is not asked for 30 seconds; 0 is 0.2"},
 		{Name: "metadata", Kind: StringFlag, Meta: "file.json", Writes: ValueOf("metadata"), Help: "Write how to launch the kernels, as JSON"},
 		previewFlag,
 		{Name: "l", Kind: ListFlag, Meta: "path", Help: "Tile libraries to load; needs --preview=simt (not supported yet)"},

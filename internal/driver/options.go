@@ -85,7 +85,8 @@ type Options struct {
 	Read            bytecode.ReadOptions // of bytecode
 	BytecodeVersion ir.Version           // of EmitBytecode; zero: that of the input, or the newest
 
-	Cache string // a folder or the URL of a server of Bazel's remote cache protocol; "" is none
+	Cache         string        // a folder or the URL of a server of Bazel's remote cache protocol; "" is none
+	CachePatience time.Duration // how long a server may do nothing; 0 is 200 ms
 
 	TimeLimit   time.Duration // 0 = none
 	MemoryLimit int64         // bytes that the compile may hold, about; 0 = none
@@ -162,6 +163,8 @@ func (o *Options) checkNumbers() error {
 		return o.wrong("SlicesK", o.SlicesK, "it is 1, 2 or 4, or 0 for as many as cost least")
 	case o.MaxShared < 0:
 		return o.wrong("MaxShared", o.MaxShared, "it is a number of bytes, or 0 for what the GPU has")
+	case o.CachePatience < 0:
+		return o.wrong("CachePatience", o.CachePatience, "it is a time, or 0 for 200ms")
 	case o.PtxasTimeout < 0:
 		return o.wrong("PtxasTimeout", o.PtxasTimeout, "it is a time, or 0 for no limit")
 	case o.TimeLimit < 0:

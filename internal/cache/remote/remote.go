@@ -3,13 +3,18 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,11 +23,14 @@ import (
 
 func init() { cache.Server = open }
 
-// Patience is how long a server may do nothing before it counts as dead: until it answers, and between two parts of an answer or of
-// what it takes.
+// Patience is how long a server may do nothing, by default, before it counts as dead: for each step of a connection, from when the request is
+// written until it answers, and between two parts of an answer or of what it takes.
 var Patience = 200 * time.Millisecond
 
-// An exchange may take tenfold Patience, and the time of its bytes at leastRate in a second: a server that sends byte after byte counts as
+// rest is how long a server that was dead is not asked; then one exchange tries it.
+const rest = 30 * time.Second
+
+// An exchange may take tenfold the patience, and the time of its bytes at leastRate in a second: a server that sends byte after byte counts as
 // dead too.
 const (
 	exchanges = 10
@@ -35,25 +43,58 @@ const maxAnswer = 1 << 16
 // now is the clock.
 var now = time.Now
 
-// server keeps files behind HTTP. Once it was dead it is not asked again: a process has paid for it once.
+// server keeps files behind HTTP.
 type server struct {
-	base   *url.URL
-	client *http.Client
-	dead   atomic.Bool
+	base     *url.URL
+	client   *http.Client
+	patience time.Duration
+	health   health
 }
 
-func open(place string) (cache.Store, error) {
+// health is whether a server is dead.
+type health struct {
+	mu      sync.Mutex
+	dead    bool
+	until   time.Time // when it is tried again
+	onTrial bool      // an exchange tries it
+}
+
+// admit says whether an exchange may begin, and whether it is the trial of a server that was dead.
+func (h *health) admit() (trial bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case !h.dead:
+		return false, nil
+	case h.onTrial || now().Before(h.until):
+		return false, cache.ErrDead
+	}
+	h.onTrial = true
+	return true, nil
+}
+
+// note takes down how an exchange went: well, or because of the server not, or neither, where the caller ended it.
+func (h *health) note(trial, well, dead bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if trial {
+		h.onTrial = false
+		h.dead = h.dead && !well
+	}
+	if dead {
+		h.dead, h.until = true, now().Add(rest)
+	}
+}
+
+func open(place string, patience time.Duration) (cache.Store, error) {
 	u, err := url.Parse(place)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%q is no URL of a cache", place)
+		return nil, errors.New("it is no URL of a cache")
 	}
-	return &server{base: u, client: &http.Client{
+	return &server{base: u, patience: cmp.Or(patience, Patience), client: &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 8, IdleConnTimeout: 10 * time.Second},
 	}}, nil
 }
-
-// ErrDead says that the server did not answer in an earlier call and is not asked any more.
-var ErrDead = errors.New("the cache did not answer before and is not asked again")
 
 // Read gets a file.
 func (s *server) Read(ctx context.Context, space, name string, most int64) ([]byte, error) {
@@ -84,31 +125,31 @@ func (s *server) refused(method string, status int, answer []byte) error {
 }
 
 // do is one exchange; it reads most bytes of the answer, and one to tell that there are more. It ends with its context, when nothing moves for
-// so long as Patience, and when it takes longer than its bytes may.
+// so long as the patience, and when it takes longer than its bytes may.
 func (s *server) do(outer context.Context, method, space, name string, body []byte, most int64) (status int, data []byte, err error) {
-	if s.dead.Load() {
-		return 0, nil, ErrDead
+	trial, err := s.health.admit()
+	if err != nil {
+		return 0, nil, err
 	}
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
-	c := &clock{start: now(), idle: time.AfterFunc(Patience, cancel)}
+	c := newClock(s.patience, cancel)
 	defer c.idle.Stop()
 	defer func() {
-		if err != nil && outer.Err() == nil {
-			s.dead.Store(true)
-			switch {
-			case c.late.Load():
-				err = fmt.Errorf("%s is too slow: %d bytes in %v", s.base.Redacted(), c.moved.Load(), now().Sub(c.start).Round(time.Millisecond))
-			case ctx.Err() != nil:
-				err = fmt.Errorf("%s did not answer within %v", s.base.Redacted(), Patience)
-			}
+		dead := err != nil && outer.Err() == nil
+		s.health.note(trial, err == nil, dead)
+		switch {
+		case dead && c.late.Load():
+			err = fmt.Errorf("%s is too slow: %d bytes in %v", s.base.Redacted(), c.moved.Load(), now().Sub(c.start).Round(time.Millisecond))
+		case dead && ctx.Err() != nil:
+			err = fmt.Errorf("%s did not answer within %v", s.base.Redacted(), s.patience)
 		}
 	}()
 	var in io.Reader
 	if body != nil {
 		in = &moving{bytes.NewReader(body), c}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, s.base.JoinPath(space, name).String(), in)
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, c.steps()), method, s.base.JoinPath(space, name).String(), in)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -127,10 +168,48 @@ func (s *server) do(outer context.Context, method, space, name string, body []by
 
 // clock is what an exchange has taken. Both directions of it may use it at once.
 type clock struct {
-	start time.Time
-	idle  *time.Timer // to the end of Patience
-	moved atomic.Int64
-	late  atomic.Bool
+	patience time.Duration
+	start    time.Time
+	idle     *time.Timer // to the end of the patience
+	begun    atomic.Int64
+	moved    atomic.Int64
+	late     atomic.Bool
+}
+
+// newClock starts a clock that ends an exchange in which nothing moves. When a process has more to do than its processors can, an answer may
+// be there and nobody had a turn to read it: so all that are ready have one before that.
+func newClock(patience time.Duration, end func()) *clock {
+	c := &clock{patience: patience, start: now()}
+	c.idle = time.AfterFunc(patience, func() {
+		before := c.begun.Load()
+		for range turns {
+			runtime.Gosched()
+		}
+		if c.begun.Load() == before {
+			end()
+		}
+	})
+	return c
+}
+
+// turns is how often others have a turn before an exchange ends: an answer goes through several goroutines.
+const turns = 8
+
+// step begins the wait for the next thing anew.
+func (c *clock) step() {
+	c.begun.Add(1)
+	c.idle.Reset(c.patience)
+}
+
+// steps has the parts of an exchange that move no bytes of the body be steps: the wait for an answer begins when the request is written.
+func (c *clock) steps() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		ConnectStart:         func(string, string) { c.step() },
+		ConnectDone:          func(string, string, error) { c.step() },
+		TLSHandshakeDone:     func(tls.ConnectionState, error) { c.step() },
+		WroteRequest:         func(httptrace.WroteRequestInfo) { c.step() },
+		GotFirstResponseByte: c.step,
+	}
 }
 
 var errLate = errors.New("too slow")
@@ -138,11 +217,11 @@ var errLate = errors.New("too slow")
 // move counts bytes that moved: the wait for the next begins anew, unless all took too long.
 func (c *clock) move(n int) error {
 	moved := c.moved.Add(int64(n))
-	if now().Sub(c.start) > exchanges*Patience+time.Duration(float64(moved)/leastRate*float64(time.Second)) {
+	if now().Sub(c.start) > exchanges*c.patience+time.Duration(float64(moved)/leastRate*float64(time.Second)) {
 		c.late.Store(true)
 		return errLate
 	}
-	c.idle.Reset(Patience)
+	c.step()
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 	"tileiras/internal/explain"
 	"tileiras/internal/ptxas"
@@ -48,7 +49,8 @@ func (a *assembler) ptxas(ptx string) ([]byte, error) {
 	if m := directiveTarget().FindStringSubmatch(ptx); m != nil {
 		arch = m[1]
 	}
-	job := ptxas.Job{Path: a.path, Arch: arch, Opt: a.opts.Opt, Sanitize: a.opts.Sanitize, Verbose: a.opts.Remarks, Timeout: a.opts.PtxasTimeout}
+	job := ptxas.Job{Path: a.path, Arch: arch, Opt: a.opts.Opt, Extended: a.tileABI(), Sanitize: a.opts.Sanitize, Verbose: a.opts.Remarks,
+		Timeout: a.opts.PtxasTimeout}
 	catchSignals()
 	cubin, said, err := job.Run(a.ctx, []byte(ptx))
 	if err == nil && a.opts.Remarks {
@@ -56,6 +58,9 @@ func (a *assembler) ptxas(ptx string) ([]byte, error) {
 	}
 	return cubin, err
 }
+
+// tileABI reports whether the kernels have NVIDIA's own launch convention, in which all shared memory is static; in that of CUDA none is beyond 48 KB.
+func (a *assembler) tileABI() bool { return a.opts.code().ABI == options.Tile }
 
 // used notes what the kernels take.
 func (a *assembler) used(kernels map[string]ptxas.Usage) {
@@ -79,10 +84,10 @@ func (a *assembler) used(kernels map[string]ptxas.Usage) {
 var (
 	quotedName = pattern(`'([^']+)'`)
 	entryLine  = pattern(`\.entry (\w+)`)
-	oldPTXAS   = pattern(`Unsupported \.version|SM version specified by \.target is higher|is not defined for option 'gpu-name'`)
+	oldPTXAS   = pattern(`Unsupported \.version|SM version specified by \.target is higher|is not defined for option '?gpu-name|^Unknown option`)
 )
 
-// tooOld reports whether ptxas does not know the PTX version or the GPU.
+// tooOld reports whether ptxas does not know the PTX version, the GPU or a flag.
 func tooOld(err error) bool {
 	var f *ptxas.Failed
 	return errors.As(err, &f) && slices.ContainsFunc(f.Messages, func(m ptxas.Message) bool { return oldPTXAS().MatchString(m.Text) })
@@ -106,19 +111,28 @@ func (a *assembler) refused(ptx string, err error) error {
 		out.Kind = KindTool
 		out.Lines = []string{fmt.Sprintf("error: %s: %v", a.path, f)}
 	}
-	for _, m := range f.Messages {
+	for i, m := range f.Messages {
 		d := &ir.Diagnostic{Loc: a.place(m, ptx), Msg: "ptxas: " + m.Text}
 		if strings.Contains(m.Text, "uses too much shared data") {
 			d.Note(ir.UnknownLoc{}, "a block of %s has %d bytes of shared memory: smaller tiles, fewer stages or fewer reductions need less", a.target.Name, a.target.SharedOptIn)
 		}
+		if i == len(f.Messages)-1 && tooOld(err) {
+			out.Kind = KindTool
+			a.noteAge(d)
+		}
 		out.Diags = append(out.Diags, d)
 		out.Lines = append(out.Lines, a.input.message(d)...)
 	}
-	if tooOld(err) {
-		out.Kind = KindTool
-		out.Lines = append(out.Lines, fmt.Sprintf("note: %s is too old: a Tile IR kernel needs ptxas 13.3 or later, sm_107 a newer one still; with %s = cuda older ones do", a.path, a.opts.called("ABI")))
-	}
 	return out
+}
+
+// noteAge says that ptxas is too old, and what is not.
+func (a *assembler) noteAge(d *ir.Diagnostic) {
+	if a.tileABI() {
+		d.Note(ir.UnknownLoc{}, "%s is too old: a Tile IR kernel needs ptxas 13.3 or later, sm_107 a newer one still; with %s = cuda older ones do", a.path, a.opts.called("ABI"))
+	} else {
+		d.Note(ir.UnknownLoc{}, "%s is too old for this kernel or for %s: name a newer one with %s", a.path, a.target.Name, a.opts.called("Ptxas"))
+	}
 }
 
 // place is where the kernel stands that a message is about.

@@ -21,15 +21,19 @@ type Job struct {
 	Path     string // of ptxas
 	Arch     string // "sm_90a": that of .target
 	Opt      int    // 0 to 3
+	Extended bool   // static shared memory beyond 48 KB
 	Sanitize bool   // instrument for compute-sanitizer's memcheck
 	Verbose  bool   // have it say what kernels take; a note in the cubin says that it did
 	Timeout  time.Duration
 }
 
-// flags are those with which NVIDIA's tileiras calls ptxas, without the host object. The second allows static shared memory up to
-// what the architecture has.
+// flags are those with which NVIDIA's tileiras calls ptxas, without the host object. Old ones do not know that which allows static shared memory
+// up to what the architecture has.
 func (j *Job) flags() []string {
-	args := []string{"-arch", j.Arch, "--opt-level", strconv.Itoa(j.Opt), "--enable-extended-smem=true", "-uumn"}
+	args := []string{"-arch", j.Arch, "--opt-level", strconv.Itoa(j.Opt)}
+	if j.Extended {
+		args = append(args, "--enable-extended-smem=true", "-uumn")
+	}
 	if j.Sanitize {
 		args = append(args, "-sanitize=memcheck", "-g-tmem-access-check")
 	}

@@ -231,7 +231,7 @@ func Information(line *Line, stdout, stderr io.Writer) bool {
 	case "list-passes":
 		io.WriteString(stdout, PassList())
 	case "version":
-		io.WriteString(stdout, versionText(c))
+		io.WriteString(stdout, versionText(line))
 	}
 	return line.Immediate != ""
 }

@@ -11,8 +11,10 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	"tileiras/dialects/cudatile/def"
+	"tileiras/internal/ptxas"
 )
 
 // BuildVersion names the build: the revision that the Go linker knows, and the identity of the binary, which tells builds of one revision
@@ -92,14 +94,30 @@ func fileHash(name string) (string, error) {
 
 // versionText is the answer to --version. Frontends read the release and the V number from it, and take the whole text as the
 // name of the compiler in the keys of their caches, so the last line has the identity of this very program: a new build, whatever
-// changed in it, is another compiler, and so is one with flags from the environment.
-func versionText(c *Command) string {
-	with := ""
+// changed in it, is another compiler, and so is one with flags from the environment, or another ptxas.
+func versionText(l *Line) string {
+	c, with := l.command, ""
 	if words := c.fromEnvironment(); len(words) > 0 {
 		with = fmt.Sprintf("With %s from %s\n", strings.Join(words, " "), c.Variable)
 	}
+	if c.find("ptxas") != nil {
+		with += "Assembler: " + assemblerText(l.String("ptxas")) + "\n"
+	}
 	return fmt.Sprintf("%s: an open compiler from CUDA Tile IR to PTX\nThe tileiras authors, Apache License 2.0\nBuilt from %s\n"+
 		"Cuda compilation tools, release %v, V%v.0 (compatible)\n%sBuild %s\n", c.Name, revision(), def.Newest, def.Newest, with, identity())
+}
+
+// assemblerText tells the ptxas that a cubin would be made by from others, without running it.
+func assemblerText(named string) string {
+	path, err := ptxas.Find(named, "--ptxas")
+	if err != nil {
+		return "none was found"
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return path
+	}
+	return fmt.Sprintf("%s, %d bytes of %s", path, info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
 }
 
 // revision says what this was built from, as far as the Go linker knows.

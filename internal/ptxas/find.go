@@ -113,9 +113,11 @@ func places() []place {
 		place{name: "Python packages", dirs: packages()})
 }
 
+var executable = os.Executable
+
 // beside is the folder of this program, also of the file behind a symbolic link.
 func beside() []string {
-	self, err := os.Executable()
+	self, err := executable()
 	if err != nil {
 		return nil
 	}
@@ -126,14 +128,17 @@ func beside() []string {
 	return dirs
 }
 
-// packages are the folders in which NVIDIA's packages put ptxas, newest CUDA first, in the Python environments that are active or on PATH
-// and in those of the user and the system.
+// packages are the folders in which NVIDIA's packages put ptxas, newest CUDA first, in the Python environments that are active, in that in whose bin
+// this program lies, in those on PATH and in those of the user and the system.
 func packages() []string {
 	var prefixes []string
 	for _, v := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
 		if p := os.Getenv(v); p != "" {
 			prefixes = append(prefixes, p)
 		}
+	}
+	for _, bin := range beside() {
+		prefixes = append(prefixes, filepath.Dir(bin))
 	}
 	for _, python := range []string{"python3", "python"} {
 		if path, err := exec.LookPath(python); err == nil {
@@ -146,7 +151,6 @@ func packages() []string {
 	if home, err := os.UserHomeDir(); err == nil {
 		prefixes = append(prefixes, filepath.Join(home, ".local"))
 	}
-	prefixes = append(prefixes, beside()...)
 	prefixes = append(prefixes, "/usr/local", "/usr")
 	var dirs []string
 	for _, p := range prefixes {

@@ -69,6 +69,22 @@ func TestPlacesInTheirOrder(t *testing.T) {
 	find(t, byFlag, byFlag)
 }
 
+// A program in the bin of an environment finds what was installed there, before what the python3 on PATH has.
+func TestOwnEnvironment(t *testing.T) {
+	alone(t)
+	if _, err := os.Stat("/usr/local/cuda/bin/ptxas"); err == nil {
+		t.Skip("this machine has a ptxas in /usr/local/cuda")
+	}
+	own, other := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", filepath.Join(other, "bin"))
+	fake(t, other, "bin/python3")
+	theirs := fake(t, other, "lib/python3.11/site-packages/nvidia/cu13/bin/ptxas")
+	t.Cleanup(func() { executable = os.Executable })
+	executable = func() (string, error) { return filepath.Join(own, "bin", "tileiras"), nil }
+	find(t, "", theirs)
+	find(t, "", fake(t, own, "lib/python3.12/site-packages/nvidia/cu13/bin/ptxas"))
+}
+
 // A name without a folder is a file of the working folder before it is a program on PATH.
 func TestNamedFileInTheWorkingFolder(t *testing.T) {
 	alone(t)

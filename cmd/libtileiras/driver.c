@@ -101,10 +101,10 @@ static CUresult wait_for_launches(void) {
 /* forget_launched waits for the launch that this thread began last, which tileiras_driver_launched still gives out, and frees it: nobody has asked
  * for it. */
 static CUresult forget_launched(void) {
-    int failed = launched && tileirasDriverEnd(launched, 1) == FAILED;
+    int failed = launched && tileirasDriverEnd(launched, 1) == FAILED, refused = failed && tileiras_status(launched) == TILEIRAS_USAGE;
     if (failed) fprintf(stderr, "tileiras: %s\n", tileiras_error(launched));
     if (launched) tileiras_free(tileiras_driver_launched());
-    return failed ? LAUNCH_FAILED : SUCCESS;
+    return refused ? INVALID_VALUE : failed ? LAUNCH_FAILED : SUCCESS;
 }
 
 static CUresult unsupported(void) { return NOT_SUPPORTED; }
@@ -211,8 +211,9 @@ static CUresult event_elapsed(float *ms, const struct event *from, const struct 
 }
 
 static CUresult memory_allocate(void **pointer, size_t size) {
+    if (!size) return INVALID_VALUE;
     struct allocation *a = malloc(sizeof *a);
-    if (!a || posix_memalign(&a->data, 256, size ? size : 1)) {
+    if (!a || posix_memalign(&a->data, 256, size)) {
         free(a);
         return OUT_OF_MEMORY;
     }
@@ -244,7 +245,8 @@ static CUresult memory_free(void *pointer) {
 }
 
 static CUresult memory_allocate_host(void **pointer, size_t size) {
-    *pointer = calloc(1, size ? size : 1);
+    if (!size) return INVALID_VALUE;
+    *pointer = calloc(1, size);
     return *pointer ? SUCCESS : OUT_OF_MEMORY;
 }
 
@@ -254,19 +256,35 @@ static CUresult memory_free_host(void *pointer) {
     return SUCCESS;
 }
 
+/* fits says whether size bytes are there: what begins in an allocation of the driver may not leave it; other memory is the host's. */
+static int fits(const void *at, size_t size) {
+    uintptr_t p = (uintptr_t)at;
+    int ok = p || !size;
+    pthread_mutex_lock(&lock);
+    for (struct allocation *a = allocations; a; a = a->next) {
+        uintptr_t start = (uintptr_t)a->data;
+        if (p >= start && p - start < a->size) ok = size <= a->size - (p - start);
+    }
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
 /* Copies and fills, of a stream or not: memory is memory of the process, whoever calls it his. */
 static CUresult copy(void *to, const void *from, size_t size) {
     wait_for_launches();
+    if (!fits(to, size) || !fits(from, size)) return INVALID_VALUE;
     memmove(to, from, size);
     return SUCCESS;
 }
 static CUresult fill_bytes(void *to, unsigned char value, size_t n) {
     wait_for_launches();
+    if (!fits(to, n)) return INVALID_VALUE;
     memset(to, value, n);
     return SUCCESS;
 }
 static CUresult fill_words(uint32_t *to, uint32_t value, size_t n) {
     wait_for_launches();
+    if (n > SIZE_MAX / 4 || (uintptr_t)to % 4 || !fits(to, n * 4)) return INVALID_VALUE;
     for (size_t i = 0; i < n; i++) to[i] = value;
     return SUCCESS;
 }
@@ -393,16 +411,17 @@ struct launch_config { /* CUlaunchConfig */
     uint32_t count;
 };
 
+/* launch_ex refuses what no kernel of tiles can have. Its grid and parameters are judged by tileiras_launch. */
 static CUresult launch_ex(const struct launch_config *c, struct kernel *k, void **params, void **extra) {
-    if (!k || extra) return INVALID_VALUE;
+    if (!k || extra || c->block[0] != 1 || c->block[1] != 1 || c->block[2] != 1) return INVALID_VALUE;
+    if (c->shared > (uint32_t)tileirasDriverAttribute(97)) return INVALID_VALUE; /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
     return launch(k, c->grid, params);
 }
 
 static CUresult launch_kernel(struct kernel *k, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared, void *stream,
                               void **params, void **extra) {
-    if (!k || extra) return INVALID_VALUE;
-    uint32_t grid[3] = {gx, gy, gz};
-    return launch(k, grid, params);
+    struct launch_config c = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
+    return launch_ex(&c, k, params, extra);
 }
 
 /* The functions by name, sorted as the reference has them. What is not here answers that it is not supported. */

@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -147,7 +148,8 @@ func (w *waiting) take(image []byte) *program {
 
 //export tileirasDriverLoad
 func tileirasDriverLoad(p unsafe.Pointer) C.tileiras_handle {
-	if p == nil || string(unsafe.Slice((*byte)(p), len(imageMagic))) != imageMagic {
+	if !isImage((*byte)(p)) {
+		fmt.Fprintln(os.Stderr, "tileiras: an image was loaded that tileiras_image has not made: the stand-in for the driver has no cubins and no PTX")
 		return 0
 	}
 	image := unsafe.Slice((*byte)(p), int(binary.LittleEndian.Uint64(unsafe.Slice((*byte)(p), 32)[16:])))
@@ -156,9 +158,25 @@ func tileirasDriverLoad(p unsafe.Pointer) C.tileiras_handle {
 		l = loadImage(image)
 	}
 	if l == nil || l.prog == nil {
+		if l != nil {
+			fmt.Fprintln(os.Stderr, "tileiras: "+l.message)
+		}
 		return 0
 	}
 	return handle(l)
+}
+
+// isImage tells an image by how it begins. It reads no further than that, for texts may be shorter.
+func isImage(p *byte) bool {
+	if p == nil {
+		return false
+	}
+	for i := range len(imageMagic) {
+		if *(*byte)(unsafe.Add(unsafe.Pointer(p), i)) != imageMagic[i] {
+			return false
+		}
+	}
+	return true
 }
 
 //export tileirasDriverHas

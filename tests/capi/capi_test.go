@@ -86,8 +86,12 @@ func TestLibrary(t *testing.T) {
 			t.Errorf("the example gives %d bytes and %q, the Go library %d", len(got), launch, len(want.Output))
 		}
 		for _, program := range []string{"testdata/misuse.py", "testdata/launch.py", "testdata/driver.py"} {
-			if out, _ := run(t, exec.Command(python, program, library)); out != "ok\n" {
+			out, errs := run(t, exec.Command(python, program, library))
+			if out != "ok\n" {
 				t.Errorf("%s: %s", program, out)
+			}
+			if driver := strings.HasSuffix(program, "driver.py"); driver != strings.Contains(errs, "that tileiras_image has not made") {
+				t.Errorf("%s says of images that are none: %q", program, errs)
 			}
 		}
 	})

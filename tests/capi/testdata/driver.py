@@ -88,6 +88,33 @@ def begin(memory, at=1):
     return cu("cuLaunchKernel", kernel, one, one, one, one, one, one, none, None, ctypes.addressof(params), None)
 
 
+# What NVIDIA's driver refuses is refused: memory that an allocation does not have, launches that no kernel of tiles can have, other images.
+INVALID_VALUE, INVALID_IMAGE = 1, 200
+p, many = allocate(), (ctypes.c_int32 * 64)()
+size, words = ctypes.c_size_t, ctypes.c_uint32
+for what, got in (
+    ("a copy behind memory", cu("cuMemcpyHtoD", p, ctypes.addressof(many), size(17))), ("a copy from behind", cu("cuMemcpyDtoH", ctypes.addressof(many), p + 8, size(9))),
+    ("a copy of more than there is", cu("cuMemcpyHtoDAsync", p, ctypes.addressof(many), size(2**64 - 8), None)), ("a copy to NULL", cu("cuMemcpyHtoD", None, ctypes.addressof(many), size(4))),
+    ("bytes", cu("cuMemsetD8", p + 15, words(1), size(2))), ("words", cu("cuMemsetD32", p, words(1), size(5))), ("words of too many bytes", cu("cuMemsetD32", p, words(1), size(2**62 + 1))),
+    ("no memory", cu("cuMemAlloc", ctypes.addressof(many), size(0))),
+):
+    check((what, got), got == INVALID_VALUE)
+check("copies of nothing", cu("cuMemcpyHtoD", None, None, size(0)) == 0)
+check("copies in bounds", cu("cuMemcpyHtoD", p + 8, ctypes.addressof(many), size(8)) == 0 and cu("cuMemsetD32", p, words(0), size(4)) == 0)
+value = ctypes.c_uint64(p)
+params, half = ((ctypes.c_void_p * 2)(ctypes.addressof(value), q) for q in (ctypes.addressof(value), None))
+for what, grid, block, shared, with_params in (
+    ("no block", (1, 0, 1), (1, 1, 1), 0, params), ("threads", (1, 1, 1), (128, 1, 1), 0, params),
+    ("shared memory", (1, 1, 1), (1, 1, 1), 1 << 30, params), ("no parameters", (1, 1, 1), (1, 1, 1), 0, None), ("one parameter", (1, 1, 1), (1, 1, 1), 0, half),
+):
+    for own in (0, 1) if what in ("threads", "shared memory") else (0,):  # else the launch begins, and says what is wrong with it
+        driver_memory(ctypes.addressof(host) if own else None, 0)
+        got = cu("cuLaunchKernel", kernel, *map(words, grid + block), words(shared), None, ctypes.addressof(with_params) if with_params else None, None)
+        check((what, own, got), got == INVALID_VALUE)
+other = H()
+for text in (b".version 8.0", b"tileiras", b"\x7fELF"):
+    check(text, cu("cuModuleLoadData", ctypes.addressof(other), ctypes.c_char_p(text)) == INVALID_IMAGE)
+
 events = [ctypes.c_void_p() for _ in range(3)]
 for e in events:
     check("an event", cu("cuEventCreate", ctypes.addressof(e), 0) == 0)

@@ -288,6 +288,39 @@ func joins(n, width int) []byte {
 	return []byte(b.String())
 }
 
+// parameters is a kernel of one operation with n parameters.
+func parameters(n int) []byte {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, ", %%p%d: tile<i32>", i)
+	}
+	return []byte("entry @parameters(" + list.String()[2:] + ") {\n  return\n}\n")
+}
+
+// constants is a kernel that stores uses constants of n elements, in bytecode.
+func constants(t *testing.T, n, uses int) []byte {
+	var elements, body strings.Builder
+	for i := range n {
+		fmt.Fprintf(&elements, ", %d.5", i%1000)
+	}
+	for i := range uses {
+		fmt.Fprintf(&body, "  %%c%d = constant <f32: [%s]> : tile<%dxf32>\n  %%s%d = store_ptr_tko weak %%o, %%c%d : tile<%dxptr<f32>>, tile<%dxf32> -> token\n",
+			i, elements.String()[2:], n, i, i, n, n)
+	}
+	text := fmt.Sprintf("entry @constants(%%p: tile<ptr<f32>>) {\n  %%q = reshape %%p : tile<ptr<f32>> -> tile<1xptr<f32>>\n  %%r = broadcast %%q : tile<1xptr<f32>> -> tile<%[1]dxptr<f32>>\n"+
+		"  %%i = iota : tile<%[1]dxi32>\n  %%o = offset %%r, %%i : tile<%[1]dxptr<f32>>, tile<%[1]dxi32> -> tile<%[1]dxptr<f32>>\n%[2]s  return\n}\n", n, body.String())
+	return bytecode(t, text)
+}
+
+func bytecode(t *testing.T, text string) []byte {
+	t.Helper()
+	res, err := tileiras.Compile(t.Context(), []byte(text), tileiras.Options{Emit: tileiras.Bytecode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Output
+}
+
 // TestMemoryIsCountedAboutRight holds what a compile is said to hold, the lowest limit that lets it through, against the heap.
 func TestMemoryIsCountedAboutRight(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
@@ -300,6 +333,9 @@ func TestMemoryIsCountedAboutRight(t *testing.T) {
 		{"chain", chain(4000), tileiras.PTX},
 		{"joins", joins(400, 200), tileiras.CudaTile},
 		{"joins", joins(400, 200), tileiras.TileAA},
+		{"a constant", constants(t, 65536, 1), tileiras.PTX},
+		{"uses of a constant", constants(t, 32768, 20), tileiras.CudaTile},
+		{"a printed string", bytecode(t, `entry @k() { print_tko "`+strings.Repeat("abc", 200_000)+`" -> token return }`), tileiras.PTX},
 	} {
 		runtime.GC()
 		before := heap()
@@ -374,7 +410,7 @@ func (c *laborious) Err() error {
 // of which every stage makes some for an operation. A stage that never looks makes more than there are operations.
 func TestLooksAreNear(t *testing.T) {
 	const n = 20_000
-	src := chain(n)
+	src, wide := chain(n), parameters(n)
 	for _, o := range []tileiras.Options{
 		{Emit: tileiras.CudaTile}, {Emit: tileiras.CudaTile, DebugInfo: true}, {Emit: tileiras.Bytecode}, {Emit: tileiras.TileAA}, {Emit: tileiras.LLVM},
 		{Emit: tileiras.PTX}, {Emit: tileiras.PTX, LineInfo: true, Remarks: true},
@@ -382,6 +418,11 @@ func TestLooksAreNear(t *testing.T) {
 		ctx := &laborious{Context: context.Background()}
 		if _, err := tileiras.Compile(ctx, src, o); err != nil {
 			t.Fatal(err)
+		}
+		if o.Emit == tileiras.CudaTile || o.Emit == tileiras.Bytecode { // no kernel of PTX has so many parameters
+			if _, err := tileiras.Compile(ctx, wide, o); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if ctx.Err(); ctx.most > n/2 {
 			t.Errorf("%s: %d objects were made between two looks at the context, of %d operations", o.Emit, ctx.most, n)

@@ -121,7 +121,7 @@ func (c *Context) Opaque(text string) *OpaqueType {
 
 // Func is the type of a function with these inputs and results.
 func (c *Context) Func(in, out []Type) *FunctionType {
-	return Intern(c, funcKey{typeKey(in), typeKey(out)}, func() *FunctionType {
+	return Intern(c, funcKey{c.typeKey(in), c.typeKey(out)}, func() *FunctionType {
 		return &FunctionType{Inputs: append([]Type(nil), in...), Results: append([]Type(nil), out...)}
 	})
 }
@@ -130,6 +130,20 @@ func (c *Context) Func(in, out []Type) *FunctionType {
 func (c *Context) MadeOp(operands, results int) {
 	c.Budget.Step()
 	c.Budget.Hold(budget.OpBytes(operands, results))
+}
+
+// madeValue counts an argument of a block, or an element of a constant in a text, that is made against the budget.
+func (c *Context) madeValue() {
+	c.Budget.Step()
+	c.Budget.Hold(budget.ValueBytes)
+}
+
+// AddArgs appends arguments of these types to a block and counts them.
+func (c *Context) AddArgs(b *Block, types []Type) {
+	for _, t := range types {
+		c.madeValue()
+		b.AddArg(t)
+	}
 }
 
 // ParamName is the name that a text gave to an argument of an isolated op, a parameter of a kernel; "" when it came from no text.

@@ -418,6 +418,7 @@ func (p *Parser) region(s *ParsedOp, args []BlockArg, implied string) (r *Region
 	labelled = p.tok.kind == tokCaret
 	b := r.AddBlock()
 	for _, a := range args {
+		p.Ctx.madeValue()
 		v := b.AddArg(a.Type)
 		p.define(a.Name, int(a.Pos), []*Value{v})
 		if s.Def.Traits.Has(Isolated) {
@@ -459,6 +460,7 @@ func (p *Parser) label(r *Region, b *Block, reuse bool) *Block {
 	}
 	if p.is("(") {
 		for _, a := range p.BlockArgs() {
+			p.Ctx.madeValue()
 			v := b.AddArg(a.Type)
 			p.define(a.Name, int(a.Pos), []*Value{v})
 		}

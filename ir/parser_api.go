@@ -141,6 +141,7 @@ func (p *Parser) List(open, close string, item func()) int {
 		}
 	}
 	for p.err == nil {
+		p.Ctx.Step()
 		item()
 		n++
 		if !p.Eat(",") {

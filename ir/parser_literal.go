@@ -102,6 +102,7 @@ func (p *Parser) elementList(l *Literal, level int, elem Type) {
 			p.raggedLiteral(l)
 			return
 		}
+		p.Ctx.madeValue()
 		l.values = append(l.values, p.numberOf(elem))
 	})
 	switch {
@@ -208,6 +209,7 @@ func (p *Parser) elementBits(l scalarLiteral, t Type) uint64 {
 	if p.err != nil {
 		return 0
 	}
+	p.Ctx.Step()
 	switch t := t.(type) {
 	case *FloatType:
 		return p.floatBits(l, t)

@@ -95,6 +95,7 @@ type Printer struct {
 	full     bool          // no aliases at all
 	owner    *Dialect      // of the op that is printed
 	begun    []begun       // for PrintOptions.Place
+	counted  int           // bytes of text that the budget knows of
 }
 
 // begun is an op and where its text begins.
@@ -243,8 +244,24 @@ func (p *Printer) line(op *Op) {
 	p.Str("\n")
 }
 
+// textCopies is how many times a text that grows is in memory, about, until it is written.
+const textCopies = 4
+
+// step counts a piece of text, an operation, an argument or an element, and what was written since the last one.
+func (p *Printer) step() {
+	c := p.opts.Ctx
+	if c == nil || c.Budget == nil {
+		return
+	}
+	c.Budget.Step()
+	if n := p.b.Len(); n > p.counted {
+		c.Budget.Hold(textCopies * int64(n-p.counted))
+		p.counted = n
+	}
+}
+
 func (p *Printer) op(op *Op) {
-	p.opts.Ctx.Step()
+	p.step()
 	owner := p.owner
 	p.owner = op.Def.Owner
 	defer func() { p.owner = owner }()
@@ -356,6 +373,7 @@ func (p *Printer) leave(*Region) { p.dialects = p.dialects[:len(p.dialects)-1] }
 func (p *Printer) Args(b *Block) {
 	p.Str("(")
 	for i, a := range b.Args() {
+		p.step()
 		if i > 0 {
 			p.Str(", ")
 		}

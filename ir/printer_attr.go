@@ -267,6 +267,7 @@ func (p *Printer) denseRows(elem Type, data []byte, size int, shape []int64) {
 
 // element writes one element from its bytes.
 func (p *Printer) element(elem Type, b []byte) {
+	p.step()
 	bits := loadBits(b)
 	switch t := elem.(type) {
 	case *FloatType:

@@ -38,6 +38,7 @@ func (n *namer) regions(op *Op) {
 func (n *namer) region(r *Region) {
 	for k, b := range r.blocks {
 		for i, a := range b.args {
+			n.p.opts.Ctx.Step()
 			hint := a.NameHint
 			if d := r.op.Def.Owner; d != nil && d.NameArg != nil && hint == "" && k == 0 && !n.p.opts.Generic {
 				hint = d.NameArg(r.op, b, i)

@@ -86,9 +86,10 @@ func writeTypes(w *strings.Builder, ts []Type) {
 }
 
 // typeKey turns a list of interned types into a comparable key: their pointers as text.
-func typeKey(ts []Type) string {
+func (c *Context) typeKey(ts []Type) string {
 	var b strings.Builder
 	for _, t := range ts {
+		c.Step()
 		fmt.Fprintf(&b, "%p;", t)
 	}
 	return b.String()

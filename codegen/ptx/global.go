@@ -74,7 +74,7 @@ func (p *printer) elements(b []byte, size int64, work *budget.Budget) {
 	var word [8]byte
 	sep := " = {"
 	for ; len(b) > 0; b = b[size:] {
-		work.Step()
+		p.step(work)
 		copy(word[:], b[:size])
 		p.text(sep)
 		p.out = strconv.AppendUint(append(p.out, "0x"...), binary.LittleEndian.Uint64(word[:]), 16)

@@ -11,11 +11,13 @@ import (
 
 	"tileiras/codegen/options"
 	"tileiras/codegen/ptxop"
+	"tileiras/ir/budget"
 )
 
 // printer writes PTX text.
 type printer struct {
 	out     []byte
+	counted int // bytes of out that the budget knows of
 	k       *kernel
 	named   []name                    // of the registers; empty = unused
 	free    [len(regClasses)]numbered // the next name of each type
@@ -164,7 +166,7 @@ func (p *printer) kernel(k *kernel, o *Options) {
 
 	p.text("\n.visible .entry ", k.name, "(")
 	for i, param := range k.src.Params {
-		o.Budget.Step()
+		p.step(o.Budget)
 		if i > 0 {
 			p.text(",")
 		}
@@ -466,8 +468,20 @@ func (p *printer) position(n int32) {
 	}
 }
 
+// textCopies is how many times the text is in memory, about, until it is written.
+const textCopies = 2
+
+// step counts a piece of text, and what was written since the last one.
+func (p *printer) step(b *budget.Budget) {
+	b.Step()
+	if n := len(p.out) - p.counted; n > 0 {
+		b.Hold(textCopies * int64(n))
+		p.counted = len(p.out)
+	}
+}
+
 func (p *printer) inst(in *inst) {
-	p.k.budget.Step()
+	p.step(p.k.budget)
 	out := append(p.out, '\t')
 	if g := in.row.GuardOperand; g >= 0 {
 		out = p.guard(out, in.ops[g])

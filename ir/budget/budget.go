@@ -16,13 +16,13 @@ var ErrMemory = errors.New("memory limit exceeded")
 const (
 	opBytes          = 900 // an operation with its attributes, and a few operands and results
 	fewValues        = 4
-	valueBytes       = 64  // each further operand or result
+	ValueBytes       = 64  // each further operand or result, each argument
 	InstructionBytes = 700 // an instruction of LLVM IR and the machine instructions that it becomes
 )
 
 // OpBytes is what an operation takes.
 func OpBytes(operands, results int) int64 {
-	return opBytes + valueBytes*int64(max(0, operands+results-fewValues))
+	return opBytes + ValueBytes*int64(max(0, operands+results-fewValues))
 }
 
 // interval is how many steps pass between two looks at the context. A step is some microseconds of work at the most.
@@ -34,6 +34,7 @@ type Budget struct {
 	left  int   // steps to the next look
 	limit int64 // bytes, 0 = none
 	held  int64 // bytes, about
+	kept  int64 // of those, what stays to the end
 }
 
 // New is the budget of a compile that ends with ctx and holds at most limit bytes; a limit of 0 is none.
@@ -84,6 +85,15 @@ func (b *Budget) Hold(bytes int64) {
 	}
 }
 
+// Keep counts bytes that stay until the compile ends: what was read, text that is written.
+func (b *Budget) Keep(bytes int64) {
+	if b == nil {
+		return
+	}
+	b.kept += bytes
+	b.Hold(bytes)
+}
+
 // size is a number of bytes in the unit that says it in whole numbers.
 func size(bytes int64) string {
 	for i, unit := range []string{"GB", "MB", "kB"} {
@@ -97,10 +107,10 @@ func size(bytes int64) string {
 // Limited reports whether memory is counted.
 func (b *Budget) Limited() bool { return b != nil && b.limit > 0 }
 
-// Settle replaces what has been counted by what a look at everything found: in between, only growth is seen.
+// Settle replaces what has been counted, but for what is kept, by what a look at everything found: in between, only growth is seen.
 func (b *Budget) Settle(bytes int64) {
 	if b != nil {
-		b.held = 0
+		b.held = b.kept
 		b.Hold(bytes)
 	}
 }

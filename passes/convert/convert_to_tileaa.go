@@ -120,6 +120,7 @@ func (c *converter) region(op *ir.Op, from, to *ir.Region) {
 	for _, b := range from.Blocks() {
 		nb := to.AddBlock()
 		for _, a := range b.Args() {
+			c.Step()
 			na := nb.AddArg(c.typ(op, a.Type()))
 			na.NameHint, na.Loc = a.NameHint, a.Loc
 			c.values[a] = na

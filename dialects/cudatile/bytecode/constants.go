@@ -29,6 +29,9 @@ func (r *reader) readConstants() {
 		return
 	}
 	entries := c.table("constants", "constant", 8)
+	for _, e := range entries {
+		r.ctx.Budget.Keep(constantCopies * int64(len(e)))
+	}
 	r.keepTail(constantSection, c)
 	r.sectionFailed("constant")
 	r.constants = constantTable{entries: entries, dense: map[constantUse]*ir.DenseAttr{}, bools: map[boolUse][]byte{}}

@@ -135,9 +135,18 @@ func (r *reader) keepTail(id int, c *cursor) {
 	}
 }
 
+// stringCopies and constantCopies are how many times what was read is in memory, about, in the forms that a compile gives it.
+const (
+	stringCopies   = 8
+	constantCopies = 4
+)
+
 func (r *reader) readStrings() {
 	c, _ := r.section(stringSection)
 	r.strings, r.origin.wild = c.stringTable()
+	for _, s := range r.strings {
+		r.ctx.Budget.Keep(stringCopies * int64(len(s)))
+	}
 	r.keepTail(stringSection, c)
 	r.sectionFailed("string")
 	r.origin.strings = r.strings
@@ -338,7 +347,9 @@ func (r *reader) function(f functionRecord) {
 		return
 	}
 	r.origin.functions[entry] = f.slot
-	if b.function(entry.Region(0).AddBlock(ft.Inputs...)); !r.ok() {
+	body := entry.Region(0).AddBlock()
+	r.ctx.AddArgs(body, ft.Inputs)
+	if b.function(body); !r.ok() {
 		c.inside("failed to parse function body for function '%s'", f.name)
 		return
 	}

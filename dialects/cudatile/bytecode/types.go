@@ -188,6 +188,7 @@ func (r *reader) typeList(c *cursor, plural, singular string) []ir.Type {
 	n := c.count("number of " + plural)
 	ts := make([]ir.Type, 0, c.room(n))
 	for i := 0; i < n && r.ok(); i++ {
+		r.ctx.Step()
 		ts = append(ts, r.typ(c, "get "+singular+" type"))
 	}
 	return ts

@@ -35,6 +35,7 @@ func (f *bodyWriter) location(op *ir.Op) {
 // block encodes arguments as numbers and operations as bytes; the caller writes the header.
 func (f *bodyWriter) block(b *ir.Block) {
 	for _, a := range b.Args() {
+		f.ctx.Step()
 		f.define(a)
 	}
 	for op := b.First(); op != nil && f.err == nil; op = op.Next() {

@@ -8,6 +8,7 @@ import (
 
 // typ finds or makes the table entry of a type. Its parts come before it.
 func (w *writer) typ(op *ir.Op, t ir.Type) uint64 {
+	w.ctx.Step()
 	if i, ok := w.typeIndex[t]; ok {
 		return i
 	}

@@ -186,7 +186,7 @@ func (d folder) file(space, name string) string {
 
 // Read reads a file.
 func (d folder) Read(_ context.Context, space, name string, most int64) ([]byte, error) {
-	f, err := os.Open(d.file(space, name))
+	f, err := openFile(d.file(space, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrMiss
 	}
@@ -194,6 +194,9 @@ func (d folder) Read(_ context.Context, space, name string, most int64) ([]byte,
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", f.Name()))
+	}
 	return io.ReadAll(io.LimitReader(f, most+1))
 }
 

@@ -202,6 +202,26 @@ func TestDeadServers(t *testing.T) {
 	}
 }
 
+// TestNoFile: what is in the place of an entry and is no file is an error, and nobody waits for it.
+func TestNoFile(t *testing.T) {
+	dir, key := t.TempDir(), cache.Key([]byte("a"))
+	place := filepath.Join(dir, "ac", key[:2], key)
+	if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, make := range map[string]func() error{
+		"a pipe": func() error { return makePipe(place) }, "a folder": func() error { return os.Mkdir(place, 0o755) },
+	} {
+		if err := make(); err != nil {
+			t.Skipf("%s: %v", name, err)
+		}
+		if _, err := open(t, dir).Get(t.Context(), key); err == nil || !strings.HasSuffix(err.Error(), "is no regular file") {
+			t.Errorf("%s: %v", name, err)
+		}
+		os.Remove(place)
+	}
+}
+
 // TestRefusals: a server that answers but does not want us is an error with its words, and stays alive.
 func TestRefusals(t *testing.T) {
 	_, url := serve(t)

@@ -1,13 +1,17 @@
 package ptxas
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // alone hides what this machine has.
@@ -172,5 +176,55 @@ Segmentation fault
 	}
 	if s := serious(got[4:5]); len(s) != 1 {
 		t.Errorf("serious: %v", s)
+	}
+}
+
+// TestFloodOfMessages: of any number of errors so many are kept as somebody may read, and memory for them is bounded.
+func TestFloodOfMessages(t *testing.T) {
+	said := &limited{max: maxOutput}
+	for range 100_000 {
+		n, err := said.Write([]byte("ptxas error   : an error that is said again and again\n"))
+		if n == 0 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if said.Len() != maxOutput {
+		t.Errorf("%d bytes are kept, want %d", said.Len(), maxOutput)
+	}
+	s := serious(parse(said.String()))
+	if len(s) != maxMessages+1 || !strings.HasSuffix(s[maxMessages].Text, " more errors") {
+		t.Errorf("%d messages, the last %v", len(s), s[len(s)-1])
+	}
+}
+
+// TestTurns: no more run at once than there are processors, and who waits for a turn ends with his context.
+func TestTurns(t *testing.T) {
+	alone(t)
+	path := fake(t, t.TempDir(), "ptxas")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", "/usr/bin:/bin")
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var ended atomic.Int32
+	for range 4 * runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			if _, _, err := (&Job{Path: path}).Run(ctx, nil); errors.Is(err, context.Canceled) {
+				ended.Add(1)
+			}
+		})
+	}
+	most := 0
+	for range 20 {
+		time.Sleep(5 * time.Millisecond)
+		children.Lock()
+		most = max(most, len(children.dirs))
+		children.Unlock()
+	}
+	cancel()
+	wg.Wait()
+	if most == 0 || most > runtime.GOMAXPROCS(0) || int(ended.Load()) != 4*runtime.GOMAXPROCS(0) {
+		t.Errorf("%d ran at once on %d processors; %d ended with the context", most, runtime.GOMAXPROCS(0), ended.Load())
 	}
 }

@@ -73,12 +73,24 @@ type Message struct {
 	Text     string
 }
 
-// maxOutput bounds what is kept of the messages.
-const maxOutput = 1 << 20
+// The most bytes that are kept of what ptxas says, and the most messages of an error.
+const (
+	maxOutput   = 1 << 20
+	maxMessages = 100
+)
 
-// Run assembles PTX, in a folder of its own for temporary files that is removed at the end. When ctx ends or the time is over ptxas is killed with all
+// turns bounds how many run at once: each takes a processor.
+var turns = sync.OnceValue(func() chan struct{} { return make(chan struct{}, runtime.GOMAXPROCS(0)) })
+
+// Run assembles PTX when it has its turn, in a folder of its own for temporary files that is removed at the end. When ctx ends or the time is over ptxas is killed with all
 // that it started; when this process dies the system kills it (Linux).
 func (j *Job) Run(ctx context.Context, ptx []byte) (cubin []byte, messages []Message, err error) {
+	select {
+	case turns() <- struct{}{}:
+		defer func() { <-turns() }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
 	dir, err := os.MkdirTemp("", "tileiras-")
 	if err != nil {
 		return nil, nil, &Failed{Err: fmt.Errorf("no folder for temporary files: %w", err)}
@@ -176,10 +188,8 @@ type limited struct {
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > l.max {
-		return len(p), nil
-	}
-	return l.Buffer.Write(p)
+	l.Buffer.Write(p[:min(len(p), l.max-l.Len())])
+	return len(p), nil
 }
 
 // pattern is a regular expression that is compiled when it is first needed: most compiles need none.
@@ -221,6 +231,9 @@ func serious(all []Message) []Message {
 	}
 	if len(out) == 0 {
 		return last
+	}
+	if more := len(out) - maxMessages; more > 0 {
+		out = append(out[:maxMessages:maxMessages], Message{Severity: "error", Text: fmt.Sprintf("and %d more errors", more)})
 	}
 	return out
 }

@@ -34,6 +34,7 @@ const (
 	KindDeadline    = Kind(driver.KindDeadline)    // the context's deadline, or Options.TimeLimit
 	KindMemory      = Kind(driver.KindMemory)      // Options.MemoryLimit
 	KindBug         = Kind(driver.KindBug)         // a fault of the compiler
+	KindCache       = Kind(driver.KindCache)       // of warnings: Options.Cache cannot be used, or can be again
 )
 
 // Place is a place in a source; the zero Place is not known. Of bytecode with debug information it lies in the program that the

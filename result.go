@@ -95,7 +95,7 @@ func (r *Result) RemarksJSON() []byte { return remark.JSON(r.result.Remarks) }
 func resultFrom(r *driver.Result) *Result {
 	out := &Result{Emit: Level(r.Kind), GPU: r.GPU, Output: r.Output, Cached: r.Cached, result: r}
 	for _, d := range r.Warnings {
-		out.Diagnostics = append(out.Diagnostics, diagnosticFrom(d, "warning"))
+		out.Diagnostics = append(out.Diagnostics, diagnosticFrom(d.Diagnostic, Kind(d.Kind)))
 	}
 	for _, t := range r.Timing {
 		out.Stages = append(out.Stages, Stage{t.Stage, t.Time})

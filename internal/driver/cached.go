@@ -137,13 +137,13 @@ func throughCache(ctx context.Context, name string, src []byte, o *Options, comp
 	return c.join(ctx, key, func() (*Result, []cache.File, error) { return c.result(ctx, key, compile) })
 }
 
-func cacheWarning(err error, what string) *ir.Diagnostic {
-	return &ir.Diagnostic{Severity: ir.Warning, Loc: ir.UnknownLoc{}, Msg: fmt.Sprintf("cache: %v; %s", err, what)}
+func cacheWarning(err error, what string) Warning {
+	return Warning{&ir.Diagnostic{Severity: ir.Warning, Loc: ir.UnknownLoc{}, Msg: fmt.Sprintf("cache: %v; %s", err, what)}, KindCache}
 }
 
 // result is that of a key: from the cache, or of a compile, which leaves it there; with the files of it.
 func (c *openCache) result(ctx context.Context, key string, compile func() (*Result, error)) (*Result, []cache.File, error) {
-	var warnings []*ir.Diagnostic
+	var warnings []Warning
 	note := func(wrong *atomic.Bool, before bool, err error, bad, good string) {
 		switch {
 		case ctx.Err() != nil, errors.Is(err, cache.ErrDead):
@@ -233,7 +233,7 @@ type packed struct {
 	Metadata *Metadata
 }
 
-// packedRemark is a remark, or with the text alone a warning.
+// packedRemark is a remark, or with its kind as the ID and the text alone a warning.
 type packedRemark struct {
 	Pass, ID, Text, Function, Kernel string
 	Kind                             remark.Kind
@@ -288,7 +288,7 @@ const (
 func pack(key string, res *Result) []cache.File {
 	p := packed{Key: key, Output: sha(res.Output), Kind: res.Kind, GPU: res.GPU, Metadata: res.Metadata}
 	for _, w := range res.Warnings {
-		p.Warnings = append(p.Warnings, packedRemark{Text: w.Msg, Loc: packLoc(w.Loc, 0)})
+		p.Warnings = append(p.Warnings, packedRemark{ID: string(w.Kind), Text: w.Msg, Loc: packLoc(w.Loc, 0)})
 	}
 	for _, r := range res.Remarks {
 		q := packedRemark{r.Pass, r.ID, r.Text, r.Function, r.Kernel, r.Kind, packLoc(r.Loc, 0), nil}
@@ -329,7 +329,7 @@ func unpack(key string, files []cache.File) (*Result, error) {
 	}
 	res := &Result{Kind: p.Kind, Output: files[0].Data, GPU: p.GPU, Metadata: p.Metadata, Cached: true}
 	for _, w := range p.Warnings {
-		res.Warnings = append(res.Warnings, &ir.Diagnostic{Severity: ir.Warning, Loc: w.Loc.unpack(0), Msg: w.Text})
+		res.Warnings = append(res.Warnings, Warning{&ir.Diagnostic{Severity: ir.Warning, Loc: w.Loc.unpack(0), Msg: w.Text}, Kind(w.ID)})
 	}
 	for _, q := range p.Remarks {
 		r := remark.Remark{Pass: q.Pass, Kind: q.Kind, ID: q.ID, Text: q.Text, Function: q.Function, Kernel: q.Kernel, Loc: q.Loc.unpack(0)}

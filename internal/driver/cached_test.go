@@ -169,7 +169,7 @@ func TestPoisonedResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := compileFor(t, dir, nil)
-		if got.Cached || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0].Msg, "poisoned entry") {
+		if got.Cached || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0].Msg, "poisoned entry") || got.Warnings[0].Kind != KindCache {
 			t.Errorf("%s: cached %v, warnings %v; want one that says so", name, got.Cached, got.Warnings)
 		}
 		same(t, got, want)

@@ -21,9 +21,15 @@ type Result struct {
 	Timing  []Timing
 
 	GPU      string // that it is for; "" of the levels before a GPU matters
-	Warnings []*ir.Diagnostic
+	Warnings []Warning
 	Metadata *Metadata // of PTX
 	Cached   bool      // it comes from a cache
+}
+
+// Warning is a diagnostic of a compile that went well.
+type Warning struct {
+	*ir.Diagnostic
+	Kind Kind
 }
 
 // NewContext is a context that knows every dialect of the compiler.

@@ -36,6 +36,7 @@ const (
 	KindDeadline    Kind = "deadline"
 	KindMemory      Kind = "memory"
 	KindBug         Kind = "bug"
+	KindCache       Kind = "cache" // of warnings: trouble with a cache
 )
 
 // Failure is an error with the exit code that it means and its lines as the user sees them. One of KindUnsupported is errors.ErrUnsupported.

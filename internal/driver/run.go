@@ -290,11 +290,12 @@ func (r *run) result(out []byte) *Result {
 	return &Result{Kind: r.opts.Emit, Output: out, Remarks: r.remarks, Metadata: r.metadata, Timing: r.timing, GPU: r.gpu, Warnings: r.warnings()}
 }
 
-func (r *run) warnings() []*ir.Diagnostic {
-	var out []*ir.Diagnostic
+// warnings are those of the passes, which are about the GPU: what would be better for it does not fit.
+func (r *run) warnings() []Warning {
+	var out []Warning
 	for _, d := range r.input.Ctx.Diags.List {
 		if d.Severity == ir.Warning {
-			out = append(out, d)
+			out = append(out, Warning{d, KindTarget})
 		}
 	}
 	return out

@@ -116,10 +116,11 @@ accuracy: ## Measures the error of every function over 10^7 points and writes do
 .PHONY: lib race wheel nogpu
 WHEEL_OS = $(or $(GOOS),$(shell $(GO) env GOOS))
 WHEEL = build/wheel-$(WHEEL_OS)-$(or $(GOARCH),$(shell $(GO) env GOARCH))
+SONAME_linux = -extldflags=-Wl,-soname,libtileiras.so
 wheel: ## Builds the Python package into build/; needs Python and a C compiler for the platform (GOARCH=arm64 CC=aarch64-linux-gnu-gcc).
 	$(if $(filter linux darwin,$(WHEEL_OS)),,$(error the package is for Linux and macOS, not for $(WHEEL_OS)))
 	@rm -rf $(WHEEL)
-	CGO_ENABLED=1 $(GO) build -ldflags '-s -w' -buildmode=c-shared -o $(WHEEL)/libtileiras.$(if $(filter darwin,$(WHEEL_OS)),dylib,so) ./cmd/libtileiras
+	CGO_ENABLED=1 $(GO) build -ldflags '-s -w $(SONAME_$(WHEEL_OS))' -buildmode=c-shared -o $(WHEEL)/libtileiras.$(if $(filter darwin,$(WHEEL_OS)),dylib,so) ./cmd/libtileiras
 	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o $(WHEEL)/ ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
 	python3 python/wheel.py $(WHEEL) build
 
@@ -129,7 +130,7 @@ nogpu: build lib ## Runs the tests in the folder SUITE, of cuTile Python or of T
 
 lib: ## Builds the C library into bin/, with its header; needs a C compiler.
 	@mkdir -p $(BIN)
-	$(GO) build -buildmode=c-shared -o $(BIN)/libtileiras.so ./cmd/libtileiras
+	$(GO) build -ldflags '$(SONAME_$(WHEEL_OS))' -buildmode=c-shared -o $(BIN)/libtileiras.so ./cmd/libtileiras
 	cp cmd/libtileiras/tileiras.h $(BIN)/ && rm -f $(BIN)/libtileiras.h
 
 frontends: build ## Installs cuTile Python from PyPI and compiles its kernels through our tileiras, for four GPUs.

@@ -11,6 +11,7 @@ const char *tileiras_own_id(size_t *size);
 import "C"
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,9 @@ func (t *texts) get(name string, make func() []byte) unsafe.Pointer {
 		t.by = map[string]unsafe.Pointer{}
 	}
 	data := make()
+	if name != "output" {
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD")) // names may have been given that are no UTF-8
+	}
 	p := C.CBytes(append(data[:len(data):len(data)], 0))
 	t.by[name] = p
 	return p

@@ -8,8 +8,9 @@
  * What a function returns by pointer belongs to the object that it was asked of, does not change, and lives until that object is
  * freed. Texts are UTF-8 and end in a zero byte. What is given to a function is only read, and only until the function returns.
  *
- * The library has the Go runtime in it: it makes threads of its own and handles SIGPROF and SIGURG; do not call it in a child of fork
- * that has not called exec. */
+ * The library has the Go runtime in it: it makes threads of its own and, when it is loaded, handlers for SIGBUS, SIGFPE, SIGSEGV, SIGPIPE and
+ * SIGURG. For a signal that is not of Go code a handler that was there before is called. Do not call it in a child of fork that has not
+ * called exec. */
 #ifndef TILEIRAS_H
 #define TILEIRAS_H
 
@@ -88,7 +89,8 @@ void tileiras_cancel(tileiras_handle token);
  * cancel may be 0. The result is never 0: what went wrong is in it. */
 tileiras_handle tileiras_compile(tileiras_data source, size_t size, tileiras_handle options, tileiras_handle cancel);
 
-/* The parts of a result. size may be NULL; a zero byte follows the output. Without an error tileiras_error is "". */
+/* The parts of a result. size may be NULL; a zero byte follows the output. Without an error tileiras_error is ""; of no handle the
+ * pointers are NULL. */
 int tileiras_status(tileiras_handle result);
 tileiras_data tileiras_output(tileiras_handle result, size_t *size);
 tileiras_text tileiras_error(tileiras_handle result);

@@ -1,6 +1,6 @@
 """The C library of tileiras from Python, with ctypes alone.
 
-    python3 tileiras.py LIBRARY kernel.tileirbc sm_90 > kernel.ptx
+    python3 compile.py LIBRARY kernel.tileirbc sm_90 > kernel.ptx
 """
 import ctypes
 import json
@@ -12,6 +12,11 @@ class CompileError(Exception):
         super().__init__(message)
         self.code = code
         self.diagnostics = diagnostics
+
+
+def text_of(value):
+    """An option as the library reads it: truth values are 0 and 1."""
+    return str(int(value) if isinstance(value, bool) else value).encode()
 
 
 class Compiler:
@@ -44,7 +49,7 @@ class Compiler:
         result = 0
         try:
             for name, value in options.items():
-                if lib.tileiras_set(handle, name.encode(), str(value).encode()):
+                if lib.tileiras_set(handle, name.encode(), text_of(value)):
                     raise ValueError(f"no option {name}={value}")
             result = lib.tileiras_compile(source, len(source), handle, 0)
             code = lib.tileiras_status(result)

@@ -18,6 +18,14 @@ class LibraryError(RuntimeError):
     """The library is missing, of another version, or was asked for something that makes no sense."""
 
 
+class CompileError(RuntimeError):
+    """A compile that failed: the text of the command, its exit code, and the diagnostics of tileiras.h."""
+
+    def __init__(self, message: str, code: int, diagnostics: list[dict[str, Any]]):
+        super().__init__(message)
+        self.code, self.diagnostics = code, diagnostics
+
+
 class Region(ctypes.Structure):
     """Memory that a kernel may touch: tileiras_region."""
     _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_uint64), ("data", ctypes.c_void_p), ("size", ctypes.c_uint64), ("read_only", ctypes.c_uint64)]
@@ -80,7 +88,8 @@ class Library:
         """Makes an object of options; a value of None is left out."""
         options = self.c.tileiras_options_new()
         for name, value in values.items():
-            if value is not None and self.c.tileiras_set(options, name.encode(), str(value).encode()) != OK:
+            text = str(int(value) if isinstance(value, bool) else value)
+            if value is not None and self.c.tileiras_set(options, name.encode(), text.encode()) != OK:
                 self.free(options)
                 raise LibraryError(f"{value!r} is no value of the option '{name}'")
         return options
@@ -102,6 +111,18 @@ class Library:
 
     def free(self, handle: int) -> None:
         self.c.tileiras_free(handle)
+
+    def compile(self, source: bytes, **options: object) -> tuple[bytes, dict[str, Any] | None]:
+        """See compile."""
+        o = self.options(**options)
+        h = self.c.tileiras_compile(source, len(source), o, 0)
+        try:
+            if code := self.status(h):
+                raise CompileError(self.error(h), code, self.json(h, "diagnostics"))
+            return self.output(h), self.json(h, "metadata")
+        finally:
+            self.free(h)
+            self.free(o)
 
     def image(self, source: bytes, options: int) -> tuple[int, bytes, str]:
         """Tile IR as the stand-in for the driver takes it: status, bytes, error."""
@@ -152,3 +173,12 @@ def _load() -> Library:
     global _loaded
     _loaded = True
     return Library(folder() / f"libtileiras.{_SUFFIX}")
+
+
+def compile(source: bytes, **options: object) -> tuple[bytes, dict[str, Any] | None]:
+    """Compiles Tile IR, bytecode or text, with the options of tileiras.h, such as gpu="sm_90", emit="cubin" or tma=True.
+
+    It gives the output and how to launch its kernels (docs/launch.md; None where it is neither PTX nor a cubin). What is wrong with the source is a
+    CompileError, with an option that does not exist a LibraryError. Any thread may call it.
+    """
+    return library().compile(source, **options)

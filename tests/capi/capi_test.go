@@ -3,6 +3,7 @@ package capi_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,9 +82,14 @@ func TestLibrary(t *testing.T) {
 		if err != nil {
 			t.Skip("skipped: there is no python3")
 		}
-		got, launch := run(t, exec.Command(python, "../../examples/capi/tileiras.py", library, kernel, "sm_90"))
+		got, launch := run(t, exec.Command(python, "../../examples/capi/compile.py", library, kernel, "sm_90"))
 		if got != string(want.Output) || !strings.HasPrefix(launch, want.Kernels[0].Name+" [32, 1, 1]") {
 			t.Errorf("the example gives %d bytes and %q, the Go library %d", len(got), launch, len(want.Output))
+		}
+		c := exec.Command(python, "testdata/package.py", kernel)
+		c.Env = append(os.Environ(), "PYTHONPATH=../../python", "TILEIRAS_BIN="+dir)
+		if got, _ := run(t, c); got != fmt.Sprintln(want.Kernels[0].Name, len(want.Output)) {
+			t.Errorf("the package gives %q, the Go library %d bytes", got, len(want.Output))
 		}
 		for _, program := range []string{"testdata/misuse.py", "testdata/launch.py", "testdata/driver.py"} {
 			out, errs := run(t, exec.Command(python, program, library))

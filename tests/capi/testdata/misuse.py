@@ -4,7 +4,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../examples/capi"))
-from tileiras import CompileError, Compiler
+from compile import CompileError, Compiler
 
 compiler = Compiler(sys.argv[1])
 lib = compiler._lib
@@ -49,6 +49,16 @@ for source, options, code, kind in (
         check(options, False)
     except CompileError as e:
         check((options, e.code, e.diagnostics), e.code == code and e.diagnostics[0]["kind"] == kind)
+
+result = lib.tileiras_compile(b"entry @k() { return } \xff", 24, 0, 0)
+check("bytes that are no text", lib.tileiras_status(result) == 3 and lib.tileiras_error(result).decode() and lib.tileiras_json(result, b"diagnostics").decode())
+lib.tileiras_free(result)
+options = lib.tileiras_options_new()
+lib.tileiras_set(options, b"name", b"a\xff.tileir")
+result = lib.tileiras_compile(b"entry @k() { oops }", 19, options, 0)
+check("a name that is no text", "a\ufffd.tileir" in lib.tileiras_error(result).decode())
+lib.tileiras_free(result)
+lib.tileiras_free(options)
 
 ptx, metadata = compiler.compile(b"entry @k(%n: tile<i32>) { return }", gpu="sm_80")
 check("an empty kernel", b".entry k(" in ptx and metadata["kernels"][0]["params"][0] == {"name": "n", "type": "i32", "ptx": ".u32", "size": 4})

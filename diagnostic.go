@@ -92,8 +92,16 @@ type Error struct {
 	err   error
 }
 
-// Error is what the command prints.
-func (e *Error) Error() string { return strings.Join(e.lines, "\n") }
+// Error is what the command prints, and of an Error that was not made here its diagnostics.
+func (e *Error) Error() string {
+	lines := e.lines
+	if lines == nil {
+		for _, d := range e.Diagnostics {
+			lines = append(lines, d.String())
+		}
+	}
+	return strings.Join(lines, "\n")
+}
 
 // Unwrap gives the cause, where there is one: the error of the context, ErrMemory.
 func (e *Error) Unwrap() error { return e.err }

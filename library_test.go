@@ -354,6 +354,18 @@ func TestMemoryIsCountedAboutRight(t *testing.T) {
 	}
 }
 
+// TestOwnValues: results and errors that a program makes itself, as its tests do, can be asked for everything.
+func TestOwnValues(t *testing.T) {
+	r := &tileiras.Result{}
+	if r.Metadata() != nil || r.Explain() != "" || len(r.RemarksYAML()) != 0 || strings.TrimSpace(string(r.RemarksJSON())) != "[]" {
+		t.Errorf("of an empty result: %q, %q, %q, %q", r.Metadata(), r.Explain(), r.RemarksYAML(), r.RemarksJSON())
+	}
+	err := &tileiras.Error{Diagnostics: []tileiras.Diagnostic{{Severity: tileiras.SeverityError, Message: "no"}}}
+	if err.Error() != "error: no" {
+		t.Errorf("an error says %q", err)
+	}
+}
+
 // TestCompileSideBySide compiles different kernels for different GPUs from 16 goroutines; under -race it shows that calls share
 // nothing.
 func TestCompileSideBySide(t *testing.T) {

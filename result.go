@@ -77,20 +77,33 @@ type Arg struct {
 
 // Metadata is the file that the command writes with --metadata; nil when the output is neither PTX nor a cubin.
 func (r *Result) Metadata() []byte {
-	if r.result.Metadata == nil {
+	if r.result == nil || r.result.Metadata == nil {
 		return nil
 	}
 	return r.result.Metadata.JSON()
 }
 
 // Explain is the page for each kernel that the command prints with --explain, of a compile with Options.Remarks.
-func (r *Result) Explain() string { return string(r.result.Page()) }
+func (r *Result) Explain() string {
+	if r.result == nil {
+		return ""
+	}
+	return string(r.result.Page())
+}
 
 // RemarksYAML is the remarks in the form of LLVM's optimization records, which opt-viewer reads.
-func (r *Result) RemarksYAML() []byte { return remark.YAML(r.result.Remarks) }
+func (r *Result) RemarksYAML() []byte { return remark.YAML(r.remarks()) }
 
 // RemarksJSON is the remarks as an array of objects.
-func (r *Result) RemarksJSON() []byte { return remark.JSON(r.result.Remarks) }
+func (r *Result) RemarksJSON() []byte { return remark.JSON(r.remarks()) }
+
+// remarks are those of the compile; a Result that none has made has none.
+func (r *Result) remarks() []remark.Remark {
+	if r.result == nil {
+		return nil
+	}
+	return r.result.Remarks
+}
 
 func resultFrom(r *driver.Result) *Result {
 	out := &Result{Emit: Level(r.Kind), GPU: r.GPU, Output: r.Output, Cached: r.Cached, result: r}

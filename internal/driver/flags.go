@@ -251,6 +251,13 @@ func (c *Command) fromEnvironment() []string {
 // order, -- before inputs that begin with a dash. All that is wrong is told, as LLVM does.
 func (c *Command) Parse(args []string) (*Line, error) {
 	own := c.fromEnvironment()
+	for _, w := range own { // nobody means an input by it
+		if file, ok := strings.CutPrefix(w, "@"); ok {
+			if _, err := readFile(file); err != nil {
+				return nil, fail(ExitUsage, "cannot read the file of flags that %s names, '%s': %s", c.Variable, file, reason(err))
+			}
+		}
+	}
 	args, err := expandResponseFiles(append(own, args...), 0)
 	if err != nil {
 		return nil, err

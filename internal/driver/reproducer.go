@@ -66,7 +66,7 @@ func (r *run) leave(b *pass.Bug) (input, report string, err error) {
 	}
 	report = base + ".txt"
 	text := fmt.Sprintf("%s\n\n%s\n\nBuild %s\n\n%s\n", b.Error(), r.command(input), BuildVersion(), b.Stack)
-	return input, report, errors.Join(os.WriteFile(input, source, 0o644), os.WriteFile(report, []byte(text), 0o644))
+	return input, report, errors.Join(os.MkdirAll(r.opts.ReproducerDir, 0o777), os.WriteFile(input, source, 0o644), os.WriteFile(report, []byte(text), 0o644))
 }
 
 // command is the command line that does what this compile does with an input: the tool that runs the passes that somebody named, or

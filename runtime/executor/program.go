@@ -161,6 +161,9 @@ func (o *Options) check() error {
 	if o.Engine != Interpreter && o.Engine != Emulator {
 		return fmt.Errorf("unknown engine %q: it is %q or %q", o.Engine, Interpreter, Emulator)
 	}
+	if o.Workers < 0 {
+		return fmt.Errorf("%d workers: it is a number of tile blocks, or 0 for one", o.Workers)
+	}
 	if o.GPU == "" {
 		o.GPU = driver.DefaultGPU
 	}

@@ -354,6 +354,18 @@ func TestMemoryIsCountedAboutRight(t *testing.T) {
 	}
 }
 
+type panicking struct{}
+
+func (panicking) Write([]byte) (int, error) { panic("full") }
+
+// TestLogPanics: a writer of the caller that panics is no fault of a pass.
+func TestLogPanics(t *testing.T) {
+	_, err := tileiras.Compile(t.Context(), chain(3), tileiras.Options{Log: panicking{}, PrintAfterAll: true, ReproducerDir: t.TempDir()})
+	if err == nil || err.Error() != "error: Options.Log panics: full" {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestOwnValues: results and errors that a program makes itself, as its tests do, can be asked for everything.
 func TestOwnValues(t *testing.T) {
 	r := &tileiras.Result{}

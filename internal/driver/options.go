@@ -14,6 +14,7 @@ import (
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/ir"
+	"tileiras/ir/budget"
 	"tileiras/passes"
 )
 
@@ -125,11 +126,27 @@ func (o *Options) wrong(field string, value any, can string) error {
 	return fail(ExitUsage, "%s = %v: %s", o.called(field), value, can)
 }
 
+// logWriter is a Log whose panics are not those of the stage that writes.
+type logWriter struct {
+	io.Writer
+	called string
+}
+
+func (w logWriter) Write(p []byte) (n int, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			panic(&budget.Stop{Err: fail(ExitUsage, "%s panics: %v", w.called, r)})
+		}
+	}()
+	return w.Writer.Write(p)
+}
+
 // check refuses values that fields cannot have, and names of passes that are none of these.
 func (o *Options) check(names []string) error {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
+	o.Log = logWriter{o.Log, o.called("Log")}
 	if err := o.stop(names); err != nil {
 		return err
 	}

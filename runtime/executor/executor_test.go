@@ -337,3 +337,9 @@ func TestMappedAlignment(t *testing.T) {
 		}
 	}
 }
+
+func TestNegativeWorkers(t *testing.T) {
+	if _, err := executor.Load(t.Context(), []byte(addText), executor.Options{Workers: -1}); err == nil || !strings.HasPrefix(err.Error(), "-1 workers: ") {
+		t.Errorf("%v", err)
+	}
+}

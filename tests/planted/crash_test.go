@@ -29,9 +29,6 @@ func TestACrashLeavesAReproducer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "it's here"), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	run := func(stage, command string) (code int, stderr string) {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()

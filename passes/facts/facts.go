@@ -13,6 +13,8 @@ type Facts struct {
 	arena []Fact // from which the next facts of the cache are cut
 	// affines caches the affine forms of tiles; one without coefficients says that none is known.
 	affines map[*ir.Value]affine
+	// neighbors caches what LikelySectors goes by.
+	neighbors map[along]neighbors
 	// trail lists the cached values in the order in which they were learned, so that a round of a loop's fixpoint can be undone.
 	trail []*ir.Value
 	// hasAlloca says that the module has local memory, to which a pointer made of an integer may point.
@@ -42,7 +44,7 @@ func New(c *ir.Context, module *ir.Op) *Facts {
 
 // Anew is New for the same module: an empty cache, without another walk.
 func (f *Facts) Anew() *Facts {
-	return &Facts{ctx: f.ctx, hasAlloca: f.hasAlloca, cache: make(map[*ir.Value]*Fact), affines: make(map[*ir.Value]affine)}
+	return &Facts{ctx: f.ctx, hasAlloca: f.hasAlloca, cache: make(map[*ir.Value]*Fact), affines: make(map[*ir.Value]affine), neighbors: make(map[along]neighbors)}
 }
 
 // Of is what is known of a value. The slices of the answer must not be changed.

@@ -33,7 +33,7 @@ const (
 
 // LikelySectors guesses how many sectors of memory so many lanes touch that take the neighbors of a tile of pointers along dimension d.
 func (f *Facts) LikelySectors(ptr *ir.Value, d int, lanes int64) int64 {
-	n := (&likely{f, d, map[*ir.Value]neighbors{}}).of(ptr)
+	n := (&likely{f, d}).of(ptr)
 	sectors := max(1, lanes/max(n.run, 1))
 	switch n.spacing {
 	case open:
@@ -47,15 +47,22 @@ func (f *Facts) LikelySectors(ptr *ir.Value, d int, lanes int64) int64 {
 // likely finds neighbors along a dimension.
 type likely struct {
 	*Facts
-	dim   int
-	known map[*ir.Value]neighbors
+	dim int
+}
+
+// along is a tile in one of its dimensions.
+type along struct {
+	v   *ir.Value
+	dim int
 }
 
 func (l *likely) of(v *ir.Value) neighbors {
-	n, ok := l.known[v]
+	key := along{v, l.dim}
+	n, ok := l.neighbors[key]
 	if !ok {
+		l.ctx.Step()
 		n = l.find(v)
-		l.known[v] = n
+		l.neighbors[key] = n
 	}
 	return n
 }
@@ -90,7 +97,7 @@ func (l *likely) find(v *ir.Value) neighbors {
 		return l.of(op.Operand(0))
 	case tileaa.OpReshape:
 		if d, ok := sameDimension(tileaa.ShapeOf(op.Operand(0)), t.Shape, l.dim); ok {
-			return (&likely{l.Facts, d, map[*ir.Value]neighbors{}}).of(op.Operand(0))
+			return (&likely{l.Facts, d}).of(op.Operand(0))
 		}
 	}
 	return unknown

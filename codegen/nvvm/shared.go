@@ -345,13 +345,38 @@ func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.La
 	for i := range cols {
 		cols[i] = b.Mem.Linear(flat(cols[i]))
 	}
+	var registers []uint64
+	for _, c := range l.Column(layout.Reg) {
+		registers = append(registers, b.Mem.Linear(flat(c)))
+	}
+	vec := consecutive(b, registers, append(cols, corner.bits))
 	var out []run
 	for _, r := range ownRegs(l) {
-		one := run{regs: []int{r}, guard: guard}
+		if r%vec != 0 {
+			continue
+		}
+		one := run{regs: f.upTo(r, vec), guard: guard}
 		one.base, one.offset = f.sharedAddress(b, cols, b.Mem.Linear(flat(l.Apply(r, 0, 0, 0))), corner)
 		out = append(out, one)
 	}
 	return out
+}
+
+// consecutive is how many registers, from every multiple of that number on, lie one after the other in a buffer, in at most 16 bytes that are aligned: the
+// first register bits count offsets up, and no other bit of an offset changes what they do.
+func consecutive(b *buffer, registers, others []uint64) int {
+	if _, every := b.Mem.Padding(); every != 0 {
+		return 1
+	}
+	vec, bit := 1, 0
+	for ; bit < len(registers) && registers[bit] == uint64(vec) && 2*vec*b.bytes <= 16; bit++ {
+		vec *= 2
+	}
+	for _, offset := range slices.Concat(registers[bit:], others) {
+		for ; offset&uint64(vec-1) != 0; vec /= 2 {
+		}
+	}
+	return vec
 }
 
 // linearOf is the XOR of the images of the bits of a number that are set. Bits that move equally far move together.

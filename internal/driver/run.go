@@ -181,6 +181,9 @@ func (r *run) refused() error {
 	}
 	if r.input.Module.Def.Dialect == tileaa.Dialect.Name {
 		r.given = tileaa.Shown(r.input.Module)
+		if r.named == nil && !tileaa.VerifyKernels(r.input.Ctx, r.input.Module) {
+			return verifyFailure(r.input, bytecode.KernelsFailed)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package tileaa
 import (
 	"slices"
 
+	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
 
@@ -22,6 +23,17 @@ func CombineAlong(b *ir.Builder, op *ir.Op, values []*ir.Value, types []ir.Type,
 	ir.Cast[DimOp](c).SetDim(b.Ctx, int64(dim))
 	b.Ctx.CloneRegion(op.Region(0), c.Region(0), ir.Mapping{})
 	return slices.Clone(b.Insert(c).Results())
+}
+
+// CoordinateMask is a tile<shape x i1> of the elements whose coordinate along dimension d compares so, as signed numbers of type elem, with what number makes:
+// a tile of the type of the coordinates, which is one element long along the other dimensions.
+func CoordinateMask(b *ir.Builder, shape []int64, d int, elem ir.Type, is def.Predicate, number func(coordinates *TileType) *ir.Value) *ir.Value {
+	line := slices.Repeat([]int64{1}, len(shape))
+	line[d] = shape[d]
+	t, i1 := Tile(b.Ctx, elem, line...), b.Ctx.Int(1)
+	at := NewReshape(b, t, NewIota(b, Tile(b.Ctx, elem, shape[d])).Result()).Result()
+	mask := NewCmpi(b, Tile(b.Ctx, i1, line...), at, number(t), def.Signed, CmpiOptions{Predicate: is}).Result()
+	return NewBroadcast(b, Tile(b.Ctx, i1, shape...), mask).Result()
 }
 
 // ElseOf is the block that an if runs when its condition is false; one that has none gets an empty one. The builder may stand elsewhere afterwards.

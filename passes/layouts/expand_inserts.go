@@ -1,8 +1,6 @@
 package layouts
 
 import (
-	"slices"
-
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -28,7 +26,7 @@ func expandInserts(s *pass.State, entry *ir.Op) {
 			if tileaa.AsTile(in.Source()).Shape[d] == whole.Shape[d] {
 				continue
 			}
-			here := coordinateIs(b, whole.Shape, d, i)
+			here := tileaa.CoordinateMask(b, whole.Shape, d, tileaa.AsTile(i).Elem, def.PredEqual, func(t *tileaa.TileType) *ir.Value { return tileaa.NewSplat(b, t, i).Result() })
 			if at != nil {
 				here = tileaa.NewAndi(b, at, here).Result()
 			}
@@ -57,15 +55,4 @@ func isPlacedByNumber(in tileaa.Insert) bool {
 		known = known && tileaa.ConstantOf(i) != nil
 	}
 	return !known
-}
-
-// coordinateIs is a mask of the elements of a tile whose coordinate along dimension d is a scalar.
-func coordinateIs(b *ir.Builder, shape []int64, d int, i *ir.Value) *ir.Value {
-	line := slices.Repeat([]int64{1}, len(shape))
-	line[d] = shape[d]
-	number, mask := tileaa.AsTile(i).Elem, b.Ctx.Int(1)
-	numbers := tileaa.NewReshape(b, tileaa.Tile(b.Ctx, number, line...), tileaa.NewIota(b, tileaa.Tile(b.Ctx, number, shape[d])).Result()).Result()
-	here := tileaa.NewCmpi(b, tileaa.Tile(b.Ctx, mask, line...), numbers, tileaa.NewSplat(b, tileaa.Tile(b.Ctx, number, line...), i).Result(), def.Signed,
-		tileaa.CmpiOptions{Predicate: def.PredEqual}).Result()
-	return tileaa.NewBroadcast(b, tileaa.Tile(b.Ctx, mask, shape...), here).Result()
 }

@@ -136,17 +136,10 @@ func (p *parts) broadcastParts(list []*ir.Value) []*ir.Value {
 
 // selectFrom is x in parts from k on, y in those before.
 func (p *parts) selectFrom(k int64, x, y *ir.Value) *ir.Value {
-	shape := tileaa.ShapeOf(x)
-	i32 := p.b.Ctx.Int(32)
-	along := slices.Repeat([]int64{1}, len(shape))
-	along[p.dim] = p.n
-	number := tileaa.NewReshape(p.b, tileaa.Tile(p.b.Ctx, i32, along...), tileaa.NewIota(p.b, tileaa.Tile(p.b.Ctx, i32, p.n)).Result()).Result()
 	is := def.PredGreaterEqual
 	if p.backwards() {
 		is = def.PredLessEqual
 	}
-	c := tileaa.NewCmpi(p.b, tileaa.Tile(p.b.Ctx, p.b.Ctx.Int(1), along...), number, tileaa.Const(p.b, tileaa.Tile(p.b.Ctx, i32, along...), p.place(k)), def.Signed,
-		tileaa.CmpiOptions{Predicate: is}).Result()
-	wide := tileaa.NewBroadcast(p.b, tileaa.Tile(p.b.Ctx, p.b.Ctx.Int(1), shape...), c).Result()
-	return tileaa.NewSelect(p.b, wide, x, y).Result()
+	later := tileaa.CoordinateMask(p.b, tileaa.ShapeOf(x), p.dim, p.b.Ctx.Int(32), is, func(t *tileaa.TileType) *ir.Value { return tileaa.Const(p.b, t, p.place(k)) })
+	return tileaa.NewSelect(p.b, later, x, y).Result()
 }

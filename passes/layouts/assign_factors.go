@@ -16,7 +16,7 @@ func (a *assigner) toScalarBuffer(op *ir.Op, i int, d dotTiling) *ir.Value {
 	v := op.Operand(i)
 	least := 1
 	if load, between, ok := tileaa.LoadOf(v); ok && len(between) == 0 {
-		if width, ok := copyWidth(a.s, load); ok {
+		if width, ok := copyWidth(a.s, load, tileaa.LayoutOf(load.Result(0))); ok {
 			least = width
 		}
 	}

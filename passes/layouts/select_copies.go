@@ -46,7 +46,8 @@ func SelectCopies(s *pass.State) error {
 		}
 		c := copiedLoad{load: load, order: order, inLoop: load.ParentOp().Code() == tileaa.OpFor}
 		if mem, ok := c.asyncBuffer(s, known); ok {
-			c.copyTo(s, mem)
+			src, vec, _ := copySource(s, load)
+			c.copyTo(s, mem, src, vec)
 		} else if l, ok := rows.find(&c); ok {
 			l.copy(s, order)
 		}
@@ -182,13 +183,13 @@ func runs(m *layout.MemLayout, dim, n int) bool {
 	return true
 }
 
-// copyWidth is the vector width of a load's copies in elements: that of its accesses, or what its layout gives a thread contiguously, if
+// copyWidth is the vector width of a load's copies in elements, in a layout: that of its accesses, or what the layout gives a thread contiguously, if
 // some copy instruction is as wide.
-func copyWidth(s *pass.State, load *ir.Op) (vec int, ok bool) {
+func copyWidth(s *pass.State, load *ir.Op, l *layout.Layout) (vec int, ok bool) {
 	t, access := tileaa.AsTile(load.Result(0)), ir.Cast[tileaa.AccessOp](load)
 	width, _ := access.Vec()
 	vec = int(width)
-	if l := tileaa.LayoutOf(load.Result(0)); l != nil {
+	if l != nil {
 		fast, _ := access.Fast()
 		vec = layout.Strided(l.Shape(), layout.FastestFirst(int(fast), l.Rank())).MaxVec(*l, vec)
 		if p, ok := ir.As[tileaa.Load](load); ok && p.Left() != nil && vec < int(width) { // it counts the elements of wider accesses
@@ -200,27 +201,45 @@ func copyWidth(s *pass.State, load *ir.Op) (vec int, ok bool) {
 	return vec, !ir.IsInt(t.Elem, 1) && row != nil && row.Bytes == bytes
 }
 
-// beginCopy begins the copies of a load to a buffer of a memory layout.
-func beginCopy(s *pass.State, b *ir.Builder, load *ir.Op, buffer *ir.Value, mem layout.MemLayout) tileaa.AsyncCopy {
+// copySource is the layout in which threads copy a load, and the elements of an access: as it is loaded, or, where that gives a thread too few neighbours, as each of
+// many threads has one element of a row, in the widest accesses of fewer threads. Pointers, and numbers of rows, lie in the layout of the load.
+func copySource(s *pass.State, load *ir.Op) (l layout.Layout, vec int, ok bool) {
+	l = *tileaa.LayoutOf(load.Result(0))
+	vec, ok = copyWidth(s, load, &l)
+	block, tiled := tileaa.BlockOf(load)
+	if ok || !tiled {
+		return l, vec, ok
+	}
+	if _, sparse := block.SparseDim(); sparse {
+		return l, vec, ok
+	}
 	access := ir.Cast[tileaa.AccessOp](load)
-	vec, _ := copyWidth(s, load)
+	width, _ := access.Vec()
+	fast, _ := access.Fast()
+	l = layout.Blocked(l.Shape(), int(width), layout.FastestFirst(int(fast), l.Rank()), l.Warps())
+	vec, ok = copyWidth(s, load, &l)
+	return l, vec, ok
+}
+
+// beginCopy begins the copies of a load in a layout, vec elements an access, to a buffer of a memory layout.
+func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value, mem layout.MemLayout, src layout.Layout, vec int) tileaa.AsyncCopy {
+	access := ir.Cast[tileaa.AccessOp](load)
 	width := int64(vec)
 	fast, _ := access.Fast()
 	var when *ir.Value
 	if p, ok := ir.As[tileaa.PredicatedOp](load); ok {
 		when = p.When()
 	}
-	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: copyLayout(load, mem, vec)}, tileaa.AsyncCopyOptions{
+	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: copyLayout(load, mem, src, vec)}, tileaa.AsyncCopyOptions{
 		Token: tileaa.TokenBefore(load), When: when, Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(),
 		Ragged: access.Ragged()})
 	tileaa.NewAsyncCommit(b)
 	return c
 }
 
-// copyLayout is the layout in which threads copy a load: that of the load, or one with fewer bank conflicts if each access brings a whole
+// copyLayout is a layout in which threads copy a load, or one with fewer bank conflicts if each access brings a whole
 // row of a block, so that coalescing does not depend on which lanes are neighbours.
-func copyLayout(load *ir.Op, mem layout.MemLayout, width int) layout.Layout {
-	l := *tileaa.LayoutOf(load.Result(0))
+func copyLayout(load *ir.Op, mem layout.MemLayout, l layout.Layout, width int) layout.Layout {
 	fast, _ := ir.Cast[tileaa.AccessOp](load).Fast()
 	block, ok := tileaa.BlockOf(load)
 	if !ok || l.Shape()[fast] > width {
@@ -245,8 +264,7 @@ func copyLayout(load *ir.Op, mem layout.MemLayout, width int) layout.Layout {
 // buffer is the one from which all that uses a weak load reads, if cp.async can fill it: whole vectors of 4, 8 or 16 bytes, padding with zeros (the
 // instruction's zero fill) or with nothing in particular. A factor of a product may be one of another product, transposed.
 func (c *copiedLoad) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
-	src := *tileaa.LayoutOf(c.load.Result(0))
-	width, wide := copyWidth(s, c.load)
+	src, width, wide := copySource(s, c.load)
 	if !wide {
 		return mem, false
 	}
@@ -284,7 +302,7 @@ func (c *copiedLoad) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
 
 // copyTo copies to a buffer what is loaded. Reshapes and permutes that stand between the load and its conversions are made after the way through
 // shared memory: they only name elements anew.
-func (c *copiedLoad) copyTo(s *pass.State, mem layout.MemLayout) {
+func (c *copiedLoad) copyTo(s *pass.State, mem layout.MemLayout, src layout.Layout, vec int) {
 	b := ir.NewBuilder(s.Ctx).Before(c.load)
 	b.Loc = c.load.Loc()
 	var buf *ir.Value
@@ -295,7 +313,7 @@ func (c *copiedLoad) copyTo(s *pass.State, mem layout.MemLayout) {
 		src := tileaa.AsTile(c.load.Result(0))
 		buf = tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
 	}
-	begun := beginCopy(s, b, c.load, buf, mem)
+	begun := beginCopy(b, c.load, buf, mem, src, vec)
 	alone := len(c.converts) == 1 && !c.stored() && len(c.otherUsers) == 0
 	if first := c.firstUse(); !alone && !afterWait(first) {
 		b.Before(first)

@@ -34,10 +34,12 @@ type rowLoops struct {
 	registers map[*ir.Op][]rowLoad // of loops with products: small loads that threads read back into registers
 }
 
-// rowLoad is a load, and the memory layout that it is copied to.
+// rowLoad is a load, the memory layout that it is copied to, and how: vec elements an access.
 type rowLoad struct {
 	load *ir.Op
 	mem  layout.MemLayout
+	src  layout.Layout
+	vec  int
 }
 
 // of are the loads of a loop that become copies: those that can be begun iterations ahead, in accesses that are not too narrow, if shared memory has room for two
@@ -81,9 +83,10 @@ func (r *rowLoops) copied(load *ir.Op, least int) (l rowLoad, ok bool) {
 	if !kernel.IsPlainLoad(load) || !tileaa.IsRanked(load.Result(0)) || !load.Result(0).HasUses() || !kernel.CanCopyAsync(r.known, load) || !kernel.CanPrefetch(load) {
 		return l, false
 	}
-	width, wide := copyWidth(r.s, load)
-	src, bytes := *tileaa.LayoutOf(load.Result(0)), tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)
-	l = rowLoad{load, rowBuffer(src, bytes, 0, 0, 0)}
+	src := *tileaa.LayoutOf(load.Result(0))
+	width, wide := copyWidth(r.s, load, &src)
+	bytes := tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)
+	l = rowLoad{load, rowBuffer(src, bytes, 0, 0, 0), src, width}
 	return l, wide && l.mem.MaxVec(src, width) == width && width*bytes >= least
 }
 
@@ -109,5 +112,5 @@ func (l rowLoad) copy(s *pass.State, order ir.Order) {
 	for _, u := range order.Uses(l.load.Result(0)) {
 		c.otherUsers = append(c.otherUsers, u.Owner())
 	}
-	c.copyTo(s, l.mem)
+	c.copyTo(s, l.mem, l.src, l.vec)
 }

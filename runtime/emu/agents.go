@@ -158,7 +158,7 @@ func (x *agentWork) reset() {
 // share its sequence number; the caller adds the lane to the stamp.
 func (w *warp) issue(k agentKind, m uint32) accessStamp {
 	x := &w.agents[k]
-	x.newest++
+	w.count(&x.newest)
 	x.pc = w.curPC
 	lanes(m, func(i int) { x.issued[i] = x.newest })
 	return accessStamp(x.newest)<<34 | accessStamp(w.agentID(k))<<9
@@ -255,7 +255,7 @@ func (w *warp) raiseVisibility(m uint32, from, to visibility) {
 		lanes(m, func(i int) {
 			w.joinLane(i, w.raisedClock(w.laneSnapshot(i), i, from, to))
 		})
-		w.epoch++
+		w.count(&w.epoch)
 		return
 	}
 	a, b := w.dense[int(from)*w.idsPerCTA:][:w.idsPerCTA], w.dense[int(to)*w.idsPerCTA:][:w.idsPerCTA]
@@ -274,7 +274,7 @@ func (w *warp) raiseVisibility(m uint32, from, to visibility) {
 			w.laneClocks[i] = joinClocks(k, w.raisedClock(k, i, from, to))
 		}
 	}
-	w.epoch++
+	w.count(&w.epoch)
 }
 
 // noLane is not the lane of any access.
@@ -336,7 +336,11 @@ type mbarAgent struct {
 }
 
 // newAgent makes an agent for an mbarrier.
-func (l *launch) newAgent() *mbarAgent {
+func (w *warp) newAgent() *mbarAgent {
+	l := w.launch
+	if len(l.agents) > maxIDs {
+		w.fail(StepLimit, w.live, 0, "more than %d initialisations of mbarriers", maxIDs)
+	}
 	a := &mbarAgent{id: uint32(l.ctas*l.idsPerCTA + len(l.agents))}
 	l.agents = append(l.agents, a)
 	return a
@@ -344,7 +348,7 @@ func (l *launch) newAgent() *mbarAgent {
 
 // issue gives the stamp of the next copy that completes on the mbarrier.
 func (a *mbarAgent) issue(w *warp, lane int, kind string) accessStamp {
-	a.newest++
+	w.count(&a.newest)
 	a.issuers = append(a.issuers, w.id<<5|uint32(lane))
 	a.kinds = append(a.kinds, kind)
 	return accessStamp(a.newest)<<34 | accessStamp(a.id)<<9

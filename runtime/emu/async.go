@@ -108,6 +108,6 @@ func (d *decoder) asyncArrive() {
 				w.cta.queueCompletion(completion{at: key, count: 1, clock: joinClocks(w.laneSnapshot(i), w.completionClock(agentCpAsync, i)), issuer: w, lane: i, pc: w.curPC, what: "cp.async.mbarrier.arrive"})
 			})
 		}
-		w.epoch++
+		w.count(&w.epoch)
 	}
 }

@@ -217,7 +217,7 @@ func decodeFence(d *decoder) {
 		d.mods = nil
 		d.in.exec = func(w *warp, _ *inst, m uint32) {
 			lanes(m, func(i int) { w.mbarInitClocks[i] = w.laneSnapshot(i) })
-			w.epoch++
+			w.count(&w.epoch)
 		}
 		return
 	}

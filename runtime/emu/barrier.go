@@ -167,7 +167,7 @@ func (w *warp) arriveReduce(in *inst, b *barrier, m uint32) {
 func (w *warp) joinInto(b *barrier, m uint32) {
 	if m != w.live {
 		lanes(m, func(i int) { b.sparse = joinClocks(b.sparse, w.laneSnapshot(i)) })
-		w.epoch++
+		w.count(&w.epoch)
 		return
 	}
 	w.syncWarp()

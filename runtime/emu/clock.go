@@ -157,7 +157,7 @@ func (w *warp) joinWarp(k *sparseClock) {
 
 // syncWarp synchronises all lanes of the warp: what each did before happened before what any does next.
 func (w *warp) syncWarp() {
-	w.epoch++
+	w.count(&w.epoch)
 	w.syncEpoch = w.epoch
 	w.dense[w.idx] = w.epoch - 1
 	if w.sawCompletion {
@@ -182,5 +182,5 @@ func (w *warp) syncLanes(m uint32) {
 	var k *sparseClock
 	lanes(m, func(i int) { k = joinClocks(k, w.laneSnapshot(i)) })
 	lanes(m, func(i int) { w.joinLane(i, k) })
-	w.epoch++
+	w.count(&w.epoch)
 }

@@ -151,7 +151,7 @@ func (w *warp) clusterArrive(relaxed bool, m uint32) {
 	} else {
 		lanes(m, func(i int) { b.openClock = joinClocks(b.openClock, w.mbarInitClocks[i]) })
 	}
-	w.epoch++
+	w.count(&w.epoch)
 	w.launch.lastProgress = w.launch.stats.warpInstrs
 	b.arrived += bits.OnesCount32(m)
 	w.cta.cluster.settle()

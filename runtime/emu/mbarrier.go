@@ -253,7 +253,7 @@ func (w *warp) mbarInit(in *inst, op *memOp, m uint32) {
 		if r.barriers == nil {
 			r.barriers = map[int]*mbarrier{}
 		}
-		r.barriers[at] = &mbarrier{expected: n, pending: n, initialised: n, agent: w.launch.newAgent(), initPC: w.curPC, lastArrivalPC: -1}
+		r.barriers[at] = &mbarrier{expected: n, pending: n, initialised: n, agent: w.newAgent(), initPC: w.curPC, lastArrivalPC: -1}
 		w.launch.lastProgress = w.launch.stats.warpInstrs
 	})
 }
@@ -354,7 +354,7 @@ func (w *warp) mbarArrive(in *inst, f *mbarForm, m uint32) {
 		}
 		w.arriveAt(b, n, i, w.curPC)
 	})
-	w.epoch++
+	w.count(&w.epoch)
 }
 
 // arriveAt counts n arrivals by a lane, made by the instruction at place.

@@ -16,11 +16,22 @@ const (
 	stampLanes accessStamp = 31<<4 | stampMany
 	stampSize  accessStamp = 3<<61 | 1 // the size of a strong access, log2 of its bytes
 	stampList  accessStamp = 1 << 63
-	stampEpoch accessStamp = (1<<27 - 1) << 34 // the epoch
+	stampEpoch accessStamp = maxEpoch << 34
 )
 
-func (r accessStamp) epoch() uint32   { return uint32(r >> 34 & (1<<27 - 1)) }
-func (r accessStamp) warp() uint32    { return uint32(r >> 9 & (1<<25 - 1)) }
+// maxEpoch is the last epoch for which a stamp has room.
+const maxEpoch = 1<<27 - 1
+
+// count goes on to the next epoch of a warp, or the next operation of an agent.
+func (w *warp) count(n *uint32) {
+	if *n == maxEpoch {
+		w.fail(StepLimit, w.live, 0, "more than %d synchronisations of a warp, or asynchronous operations of one or on one mbarrier", maxEpoch)
+	}
+	*n++
+}
+
+func (r accessStamp) epoch() uint32   { return uint32(r >> 34 & maxEpoch) }
+func (r accessStamp) warp() uint32    { return uint32(r >> 9 & (1<<idBits - 1)) }
 func (r accessStamp) lane() int       { return int(r >> 4 & 31) }
 func (r accessStamp) scope() strength { return strength(r >> 2 & 3) }
 func (r accessStamp) many() bool      { return r&stampMany != 0 }

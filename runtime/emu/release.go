@@ -64,7 +64,7 @@ func (w *warp) publish(lane int, key syncAddr, o order, rmw bool) {
 	}
 	if o.release {
 		k := w.laneSnapshot(lane)
-		w.epoch++
+		w.count(&w.epoch)
 		for s := ctaScope; s <= o.s; s++ {
 			clocks[s] = w.within(k, s)
 		}
@@ -142,7 +142,7 @@ func (w *warp) fence(m uint32, o order) {
 	if o.release {
 		w.snapshotAtFence(m, o.s)
 	}
-	w.epoch++
+	w.count(&w.epoch)
 }
 
 func (w *warp) snapshotAtFence(m uint32, scope strength) {

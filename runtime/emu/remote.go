@@ -75,5 +75,5 @@ func (w *warp) remote(in *inst, op *remoteOp, lane int) {
 		r.write(at+k*n, n, v, u)
 	}
 	r.owner.queueCompletion(completion{at: key, bytes: size, clock: b.agent.completionClock(b.agent.newest), released: w.laneSnapshot(lane), issuer: w, lane: lane, pc: w.curPC, what: op.what, carries: true})
-	w.epoch++
+	w.count(&w.epoch)
 }

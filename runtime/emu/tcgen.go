@@ -195,7 +195,7 @@ func decodeTcgenCommit(d *decoder) {
 				w.ctaOf(key).queueCompletion(completion{at: key, count: 1, clock: clock, released: released, issuer: w, lane: i, pc: w.curPC, what: "tcgen05.commit"})
 			}
 		})
-		w.epoch++
+		w.count(&w.epoch)
 	}
 }
 

@@ -8,9 +8,11 @@ const (
 	// specifications per compute capability").
 	registersPerSM     = 65536
 	registersPerThread = 255
-	threadsPerBlock    = 1024
 	sharedStatic       = 48 * kb
 )
+
+// ThreadsPerBlock is the most threads of a block, on every GPU.
+const ThreadsPerBlock = 1024
 
 // MostMapDims is the most dimensions of a tensor map (PTX ISA, "Tensor Dimension, size and format").
 const MostMapDims = 5
@@ -79,7 +81,7 @@ func row(number int, ptx, suffixed PTX, has Family, optIn, perSM, warps, blocks,
 		Name: "sm_" + strconv.Itoa(number), Number: number, PTX: ptx, Arch: suffixed != 0, ArchPTX: suffixed, Families: has,
 		SharedStatic: sharedStatic, SharedOptIn: min(optIn, describedShared), SharedPerSM: perSM,
 		Registers: registersPerSM, RegistersPerThread: registersPerThread,
-		ThreadsPerBlock: threadsPerBlock, WarpsPerSM: warps, BlocksPerSM: blocks, ClusterMax: cluster, Products: products, DRAM: dram, L2: l2,
+		ThreadsPerBlock: ThreadsPerBlock, WarpsPerSM: warps, BlocksPerSM: blocks, ClusterMax: cluster, Products: products, DRAM: dram, L2: l2,
 		cards: cards,
 	}
 }

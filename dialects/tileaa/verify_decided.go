@@ -6,6 +6,7 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/ir"
 	"tileiras/ir/printf"
 )
@@ -87,16 +88,19 @@ func distributed(op *ir.Op, t *TileType) string {
 
 // possible checks the shape of a tile.
 func possible(t *TileType) string {
-	for n, rest := mostElements, t.Shape; len(rest) > 0; n, rest = n/max(1, rest[0]), rest[1:] {
+	for n, rest := int64(MaxTileElements), t.Shape; len(rest) > 0; n, rest = n/max(1, rest[0]), rest[1:] {
 		if d := rest[0]; d < 1 || d > n || d&(d-1) != 0 {
-			return fmt.Sprintf("has a tile whose dimensions are no powers of two that make at most %d elements", mostElements)
+			return fmt.Sprintf("has a tile whose dimensions are no powers of two that make at most %d elements", MaxTileElements)
 		}
 	}
 	return ""
 }
 
-// mostElements is the most elements of a tile of Tile IR, mostRegs the most registers of a layout: several times those of the hardware.
-const mostElements, mostRegs = int64(1 << 24), 1 << 12
+// MaxTileElements is the most elements of a tile, as in Tile IR.
+const MaxTileElements = 1 << 24
+
+// mostRegs is the most registers of a layout: several times those of the hardware.
+const mostRegs = 1 << 12
 
 // spreads checks that a layout is for a shape, and its number of registers.
 func spreads(l layout.Layout, shape []int64) string {
@@ -162,7 +166,7 @@ func accessFits(a AccessOp) string {
 			return wrong
 		}
 	}
-	if vec, wide := a.Vec(); wide && (vec < 1 || vec&(vec-1) != 0 || vec*int64(max(1, ElemBytes(elem))) > max(layout.WidestAccess, int64(ElemBytes(elem)))) {
+	if vec, wide := a.Vec(); wide && (vec < 1 || vec&(vec-1) != 0 || vec > max(1, layout.WidestAccess/int64(max(1, ElemBytes(elem))))) {
 		return fmt.Sprintf("takes %d elements at a time, which is no power of two in %d bytes", vec, layout.WidestAccess)
 	}
 	if m, b := a.Masked(), a.CoordinateBits(); m != nil && len(m) != len(shape) || b != nil && len(b) != len(shape) {
@@ -234,9 +238,9 @@ func verifyPlan(e Entry) string {
 	if n := p.Warps; n < 1 || n > mostWarps || n&(n-1) != 0 {
 		return fmt.Sprintf("has a plan of %d warps, which is no power of two up to %d", n, mostWarps)
 	}
-	for _, n := range []int{p.Producers, p.MaxReg, p.Occupancy, p.Launched, p.Stages, p.PieceRegs, p.OperandBytes, p.SlicesK} {
-		if n < 0 || n > mostPlanned {
-			return fmt.Sprintf("has a plan with the number %d, which is none of warps, registers, blocks, stages or bytes", n)
+	for _, f := range p.planFields() {
+		if n, ok := f.at.(*int); ok && (*n < 0 || *n > mostPlanned) {
+			return fmt.Sprintf("has a plan of which %s is %d", f.name, *n)
 		}
 	}
 	if n := p.SlicesK; n > p.Warps || n&(n-1) != 0 {
@@ -249,7 +253,7 @@ func verifyPlan(e Entry) string {
 }
 
 const (
-	mostWarps   = 32
+	mostWarps   = target.ThreadsPerBlock / layout.WarpSize
 	mostPlanned = 1 << 20
 )
 

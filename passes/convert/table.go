@@ -9,6 +9,9 @@ import (
 	"tileiras/ir"
 )
 
+// A tile of Tile IR is one of TileAA.
+var _ [tileaa.MaxTileElements]struct{} = [cudatile.MaxTileElements]struct{}{}
+
 // conversion is the conversion rule of one operation of cuda_tile.
 type conversion struct {
 	to      ir.Code // the TileAA operation; 0 when convert makes other ones

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 
-	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -117,13 +116,13 @@ func (f *Facts) CoordinateBits(block tileaa.BlockTile, d int) int64 {
 	if !b.sparse && !b.offset {
 		last := fromUint(extent.UMax)
 		if b.anywhere {
-			last = last.add(fromUint(cudatile.MaxTileElements))
+			last = last.add(fromUint(tileaa.MaxTileElements))
 		}
 		start = minWide(start, last)
 	}
 	reach := start // of differences between coordinates, in 31 bits; an offset may lie anywhere beyond the array
 	if b.offset {
-		reach = start.add(fromUint(cudatile.MaxTileElements))
+		reach = start.add(fromUint(tileaa.MaxTileElements))
 	}
 	switch largest := maxWide(start, fromUint(extent.UMax)); {
 	case maxWide(largest, reach).less(fromUint(1 << 31)):

@@ -24,6 +24,8 @@ type OpDef struct {
 	Flow FlowDef
 	// Effects are what the op does with memory. Where a row has them, the traits Ordered, Reads and Writes follow from them.
 	Effects []EffectDef
+	// Instrs is about how many machine instructions an element takes, of an elementwise op that takes many: it is not rematerialized where its value can be kept.
+	Instrs int
 	// Code is set by Dialect.Init, from the dialect's ID and the row's place.
 	Code Code
 
@@ -238,8 +240,6 @@ const (
 	Elementwise
 	// Replicable: threads that compute the same element get the same value.
 	Replicable
-	// Costly: an element takes many instructions, so it is not rematerialized where its value can be kept.
-	Costly
 	// Function: a Symbol with a signature, an attribute of kind TypeKind.
 	Function
 )

@@ -1221,7 +1221,7 @@ var opRows = [...]*ir.OpDef{
 		Since:       ir.Version{Major: 13, Minor: 1},
 		Args:        []ir.ArgDef{{Name: "sym_name", Attr: 7}, {Name: "function_type", Attr: 9}, {Name: "arg_attrs", Attr: 14, Mode: 1}, {Name: "res_attrs", Attr: 14, Mode: 1}, {Name: "optimization_hints", Attr: 16, Mode: 1}},
 		Regions:     []ir.RegionDef{{Name: "body"}},
-		Traits:      70216,
+		Traits:      37448,
 		Summary:     "A kernel, run once for each tile block of a grid.",
 		OperandArgs: []int{},
 		AttrArgs:    []int{0, 1, 2, 3, 4},

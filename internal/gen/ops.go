@@ -135,7 +135,7 @@ var traitNames = []struct {
 	{ir.Pure, "pure"}, {ir.Speculatable, "speculatable"}, {ir.Terminator, "terminator"}, {ir.Isolated, "isolated"},
 	{ir.ConstantLike, "constant"}, {ir.Commutative, "commutative"}, {ir.Ordered, "ordered"}, {ir.Reads, "reads"},
 	{ir.Writes, "writes"}, {ir.Symbol, "symbol"}, {ir.SymbolTable, "symbol table"}, {ir.Elementwise, "elementwise"},
-	{ir.Replicable, "replicable"}, {ir.Costly, "costly"},
+	{ir.Replicable, "replicable"},
 }
 
 func traits(op *ir.OpDef) string {
@@ -144,6 +144,9 @@ func traits(op *ir.OpDef) string {
 		if op.Traits.Has(t.trait) {
 			list = append(list, t.name)
 		}
+	}
+	if op.Instrs > 0 {
+		list = append(list, fmt.Sprintf("about %d instructions", op.Instrs))
 	}
 	for _, r := range op.Regions {
 		list = append(list, "region "+r.Name)

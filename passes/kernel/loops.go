@@ -19,10 +19,9 @@ const AddressRegisters = 32
 // addresses.
 const StagingReserve = 64
 
-// slowIssue is the warp instructions of an elementwise operation for a register of results, where it is not one.
-var slowIssue = map[ir.Code]int{
-	tileaa.OpExp: 10, tileaa.OpExp2: 8, tileaa.OpLog: 10, tileaa.OpLog2: 10, tileaa.OpDivf: 10, tileaa.OpSqrt: 10, tileaa.OpRsqrt: 8, tileaa.OpTanh: 12,
-	tileaa.OpDivi: 16, tileaa.OpRemi: 16,
+// issueOf is about the warp instructions of an elementwise op.
+func issueOf(op *ir.Op) int {
+	return TileRegisters(op.Result(0)) / layout.WarpSize * max(1, op.Def.Instrs)
 }
 
 // copyIssue is the warp instructions of a copy of 16 bytes a lane: its address, whether it happens, and itself.
@@ -64,7 +63,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				l.Issue += TileRegisters(op.Operand(0)) / layout.WarpSize
 				reductions = append(reductions, op)
 			case op.Traits().Has(ir.Elementwise):
-				l.Issue += TileRegisters(op.Result(0)) / layout.WarpSize * max(1, slowIssue[op.Code()])
+				l.Issue += issueOf(op)
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func (w *ReductionWork) add(op *ir.Op, behind int) {
 		w.passes = max(w.passes, behind)
 		w.lines = append(w.lines, int(tileaa.AsTile(op.Operand(0)).NumElements()/shape[tileaa.DimOf(op)]))
 	case op.Traits().Has(ir.Elementwise) && op.NumResults() == 1:
-		w.Issue += TileRegisters(op.Result(0)) / layout.WarpSize * max(1, slowIssue[op.Code()])
+		w.Issue += issueOf(op)
 	}
 }
 

@@ -23,7 +23,7 @@ func RowLoopOf(s *pass.State, loop *ir.Op, warps int) (r cost.RowLoop, ok bool) 
 				r.StoredBytes += bitsOf(v) / 8
 			}
 		case op.Traits().Has(ir.Elementwise) && op.NumResults() == 1:
-			r.Issue += TileRegisters(op.Result(0)) / layout.WarpSize * max(1, slowIssue[op.Code()])
+			r.Issue += issueOf(op)
 		}
 		for _, v := range op.Results() {
 			widest = max(widest, TileRegisters(v))

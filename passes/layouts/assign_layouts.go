@@ -287,7 +287,7 @@ func (a *assigner) rematerializable(op *ir.Op) bool {
 
 // cheap reports whether an elementwise op may be computed more than once.
 func cheap(op *ir.Op) bool {
-	return op.Traits().Has(ir.Elementwise) && !op.Traits().Has(ir.Costly)
+	return op.Traits().Has(ir.Elementwise) && op.Def.Instrs == 0
 }
 
 // inLayout is v in layout l.

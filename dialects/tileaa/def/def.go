@@ -114,8 +114,8 @@ func sameElem(d *ir.OpDef, names ...string) *ir.OpDef {
 	return d
 }
 
-// costly ops are not made again in another layout: their results are converted.
-func costly(d *ir.OpDef) *ir.OpDef { d.Traits |= ir.Costly; return d }
+// costly ops take about so many instructions for an element, and are not made again in another layout: their results are converted.
+func costly(instrs int, d *ir.OpDef) *ir.OpDef { d.Instrs = instrs; return d }
 
 // flow says how control passes through an op; its operands inits are what it carries.
 func flow(d *ir.OpDef, f ir.FlowDef) *ir.OpDef { d.Flow = f; return d }
@@ -206,8 +206,8 @@ func Ops() []*ir.OpDef {
 		binary("addf", "float", commutative, "x + y.", rounding, ftz),
 		binary("subf", "float", elementwise, "x - y.", rounding, ftz),
 		binary("mulf", "float", commutative, "x * y.", rounding, ftz),
-		costly(binary("divf", "float", elementwise, "x / y; rounding approx and full are the 2-ulp forms.", rounding, ftz)),
-		costly(binary("remf", "float", elementwise, "x - trunc(x/y)*y, sign of x.")),
+		costly(10, binary("divf", "float", elementwise, "x / y; rounding approx and full are the 2-ulp forms.", rounding, ftz)),
+		costly(20, binary("remf", "float", elementwise, "x - trunc(x/y)*y, sign of x.")),
 		binary("maxf", "float", commutative, "The larger; +0 > -0; NaN only if both are, or with propagate_nan either is.", unit("propagate_nan"), ftz),
 		binary("minf", "float", commutative, "The smaller; -0 < +0; NaN as maxf.", unit("propagate_nan"), ftz),
 		same(row("fma", args(in("lhs:float", "rhs:float", "acc:float"), rounding, ftz), res("result:float"), elementwise, "x*y + z with one rounding."), "lhs", "rhs", "acc", "result"),
@@ -215,21 +215,21 @@ func Ops() []*ir.OpDef {
 		unary("absf", "float", "Clears the sign."),
 		unary("ceil", "float", "Smallest integer not below x."),
 		unary("floor", "float", "Largest integer not above x."),
-		costly(unary("sqrt", "float", "Square root.", rounding, ftz)),
-		costly(unary("rsqrt", "float", "1/sqrt(x).", ftz)),
-		costly(unary("exp", "float", "e^x; rounding full or approx.", full)),
-		costly(unary("exp2", "float", "2^x.", ftz)),
-		costly(unary("log", "float", "ln x.")),
-		costly(unary("log2", "float", "log2 x.")),
-		costly(unary("sin", "float", "Sine of radians.")),
-		costly(unary("cos", "float", "Cosine of radians.")),
-		costly(unary("tan", "float", "Tangent of radians.")),
-		costly(unary("sinh", "float", "Hyperbolic sine.")),
-		costly(unary("cosh", "float", "Hyperbolic cosine.")),
-		costly(unary("tanh", "float", "Hyperbolic tangent; rounding full or approx.", full)),
-		costly(binary("pow", "float", elementwise, "x^y.")),
-		costly(binary("atan2", "float", elementwise, "The angle of x / y (first over second operand).")),
-		costly(sameShape(same(row("powi", in("source:float", "exponent:int"), res("result:float"), elementwise, "x^n with a signed integer n."), "source", "result"), "source", "exponent")),
+		costly(10, unary("sqrt", "float", "Square root.", rounding, ftz)),
+		costly(8, unary("rsqrt", "float", "1/sqrt(x).", ftz)),
+		costly(10, unary("exp", "float", "e^x; rounding full or approx.", full)),
+		costly(8, unary("exp2", "float", "2^x.", ftz)),
+		costly(10, unary("log", "float", "ln x.")),
+		costly(10, unary("log2", "float", "log2 x.")),
+		costly(30, unary("sin", "float", "Sine of radians.")),
+		costly(30, unary("cos", "float", "Cosine of radians.")),
+		costly(40, unary("tan", "float", "Tangent of radians.")),
+		costly(32, unary("sinh", "float", "Hyperbolic sine.")),
+		costly(16, unary("cosh", "float", "Hyperbolic cosine.")),
+		costly(12, unary("tanh", "float", "Hyperbolic tangent; rounding full or approx.", full)),
+		costly(100, binary("pow", "float", elementwise, "x^y.")),
+		costly(35, binary("atan2", "float", elementwise, "The angle of x / y (first over second operand).")),
+		costly(20, sameShape(same(row("powi", in("source:float", "exponent:int"), res("result:float"), elementwise, "x^n with a signed integer n."), "source", "result"), "source", "exponent")),
 		same(sameShape(row("cmpf", args(in("lhs:float", "rhs:float"), predicate, of("ordering", &OrderingEnum, Ordered)), res("result:i1"),
 			elementwise, "Compares; ordered is false and unordered true if either is NaN."), "lhs", "result"), "lhs", "rhs"),
 
@@ -238,8 +238,8 @@ func Ops() []*ir.OpDef {
 		binary("subi", "int", elementwise, "x - y.", overflow),
 		binary("muli", "int", commutative, "Low half of x * y.", overflow),
 		binary("mulhii", "int", commutative, "High half of the unsigned product."),
-		costly(binary("divi", "int", trapping, "Quotient, rounded to zero, down or up.", sign, of("rounding", &RoundingEnum, RoundZero))),
-		costly(binary("remi", "int", trapping, "Remainder of truncated division, sign of lhs.", sign)),
+		costly(16, binary("divi", "int", trapping, "Quotient, rounded to zero, down or up.", sign, of("rounding", &RoundingEnum, RoundZero))),
+		costly(16, binary("remi", "int", trapping, "Remainder of truncated division, sign of lhs.", sign)),
 		binary("maxi", "int", commutative, "The larger.", sign),
 		binary("mini", "int", commutative, "The smaller.", sign),
 		binary("andi", "int", commutative, "Bitwise and."),

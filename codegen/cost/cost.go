@@ -24,8 +24,8 @@ type Cost struct {
 const SectorBytes = 32
 
 // Weights of Cycles. A multiprocessor issues 4 warp instructions a cycle and moves 128 bytes of shared memory or one shuffle
-// (CUDA programming guide, "Arithmetic Instructions": 32 shuffles a cycle); its share of the second-level cache is about 64 bytes a
-// cycle. Waiting at a barrier takes about 30 cycles when warps arrive together.
+// (CUDA programming guide, "Arithmetic Instructions": 32 shuffles a cycle); from the second-level cache come up to 64 bytes a cycle, less where
+// all multiprocessors read at once (bytesPerCycle). Waiting at a barrier takes about 30 cycles when warps arrive together.
 const (
 	instrsPerCycle  = 4
 	sectorsPerCycle = 2

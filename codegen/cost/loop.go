@@ -372,5 +372,5 @@ func (l Loop) CyclesWithStall(t *target.Target, blocks, extra int) int {
 }
 
 // sm80Products is what a multiprocessor of sm_80 does in a cycle, see target.Target; bytesPerCycle is a multiprocessor's share of the second-level
-// cache.
+// cache where all read at once.
 const sm80Products, bytesPerCycle = 1024, 48

@@ -22,9 +22,9 @@ const (
 	warpStartInstrs = 8
 )
 
-// ThreadRegisters is the register limit of a thread in a block of so many warps.
+// ThreadRegisters is the register limit of a thread in a block of so many warps, where one block is resident.
 func ThreadRegisters(t *target.Target, warps int) int {
-	return min(t.Registers/(layout.WarpSize*warps), t.RegistersPerThread)
+	return RegisterLimit(t, layout.WarpSize*warps, 1)
 }
 
 // AccumulatorLimit is the most accumulators of a thread, in 32-bit registers.

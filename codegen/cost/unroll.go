@@ -27,7 +27,7 @@ const (
 func (l Loads) Unroll(t *target.Target) int {
 	limit := l.Limit
 	if limit == 0 {
-		limit = RegisterLimit(t, layout.WarpSize*l.Warps, 1)
+		limit = ThreadRegisters(t, l.Warps)
 	}
 	factor := 1
 	for l.Bytes > 0 && factor < maxUnroll {
@@ -63,5 +63,5 @@ func UnrolledRegisters(t *target.Target, warps, asked int) int {
 	return ThreadRegisters(t, warps)
 }
 
-// LoadedBytes is what a thread loads of a tile.
-func LoadedBytes(l layout.Layout, elemBits int) int { return l.Regs() * Bytes(elemBits) }
+// ThreadBytes is the bytes of a tile that a thread holds.
+func ThreadBytes(l layout.Layout, elemBits int) int { return l.Regs() * Bytes(elemBits) }

@@ -212,7 +212,7 @@ func addStagingRegisters(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, t
 	l.ViaRegisters = staged > 0
 	switch {
 	case !l.ViaRegisters:
-	case beside+staged > cost.RegisterLimit(s.Target, layout.WarpSize*l.Warps, 1):
+	case beside+staged > cost.ThreadRegisters(s.Target, l.Warps):
 		l.LoadsExposed = true
 	default:
 		l.Registers = max(l.Registers, beside+staged)

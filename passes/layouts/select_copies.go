@@ -91,7 +91,7 @@ func registersForSharedSlot(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, a
 			}
 		}
 	}
-	limit := plan.Registers(cost.RegisterLimit(s.Target, layout.WarpSize*plan.Warps, 1)) // assign-roles may find no work for producers
+	limit := plan.Registers(cost.ThreadRegisters(s.Target, plan.Warps)) // assign-roles may find no work for producers
 	return alive.During(loop, plan.Warps)+stay+most+kernel.StagingReserve <= limit
 }
 

@@ -207,7 +207,7 @@ func (u *unrolling) demand(s *pass.State, entry *ir.Op) cost.Loads {
 		v := op.Result(0)
 		l.Registers += max(1, kernel.RegistersOf(v))
 		if t := tileaa.LayoutOf(v); t != nil {
-			l.Bytes += cost.LoadedBytes(*t, tileaa.ElemBits(tileaa.AsTile(v).Elem))
+			l.Bytes += cost.ThreadBytes(*t, tileaa.ElemBits(tileaa.AsTile(v).Elem))
 		} else {
 			l.Bytes += tileaa.ElemBytes(tileaa.AsTile(v).Elem)
 		}

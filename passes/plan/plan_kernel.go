@@ -282,7 +282,7 @@ func wholePlan(costs *pricing, warps int) candidate {
 		if rows {
 			least = min(least, costs.maxLoopRegisters(warps))
 		}
-		blocks := costs.blocksBySharedMemory(warps)
+		blocks := costs.mostBlocks(warps)
 		c.sharedLimited = blocks < s.EntryHint(entry, "occupancy")
 		c.plan, c.products = newPlan(s, entry, products.Demands, warps, least, blocks), costs.dotAtoms(warps)
 	}
@@ -475,7 +475,7 @@ func producerWarps(costs *pricing, warps int) int {
 	if !s.AsksForRoles() {
 		return 0
 	}
-	limit := func(n int) int { return cost.RegisterLimit(s.Target, layout.WarpSize*(warps+n), 1) }
+	limit := func(n int) int { return cost.ThreadRegisters(s.Target, warps+n) }
 	n := min(4, warps, room)
 	for n > 1 && 8*limit(n) < 7*limit(0) {
 		n /= 2

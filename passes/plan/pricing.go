@@ -132,17 +132,13 @@ func (p *pricing) productCost(op *ir.Op, warps, pieces int, tooBig func(slice.Pr
 		return 0, false
 	}
 	k := cutKey{q.Atom, warps, cost.Cut{Pieces: pieces, Steps: 1}, q.SharedBytes}
-	n := p.cutCost(k)
-	if n < 0 {
-		return 0, false
-	}
 	for ; tooBig(q) && q.Extent.K > 1; k.cut.Steps *= 2 {
 		q.Extent.K, q.SharedBytes, q.RegisterBytes = q.Extent.K/2, q.SharedBytes/2, q.RegisterBytes/2
 	}
-	if m := p.cutCost(k); m >= 0 {
-		n = m
+	if n := p.cutCost(k); n >= 0 {
+		return n * runs(op), true
 	}
-	return n * runs(op), true
+	return 0, false
 }
 
 // wholeCost is the cost of products whose operands and results stay whole: of a loop of products, its time with as many resident blocks as
@@ -242,9 +238,9 @@ func (p *pricing) sharesSlot(warps int) bool {
 	return slices.ContainsFunc(p.loopCosts(warps), func(l loopCost) bool { return l.SharedSlot })
 }
 
-// blocksBySharedMemory is how many blocks of so many warps shared memory holds, with one slot for the operands of a loop, or for the
+// mostBlocks is how many blocks of so many warps shared memory holds, with one slot for the operands of a loop, or for the
 // biggest of them if the products can share it.
-func (p *pricing) blocksBySharedMemory(warps int) int {
+func (p *pricing) mostBlocks(warps int) int {
 	most := math.MaxInt
 	for _, l := range p.loopCosts(warps) {
 		bytes := l.SharedBytes[0]
@@ -375,7 +371,7 @@ func (p *pricing) loopDemand(op *ir.Op, warps int) cost.Loop {
 		most = min(most, cost.MaxStagedSlots)
 	}
 	l.Registers += held / (4 * layout.WarpSize * warps)
-	limit := cost.RegisterLimit(p.s.Target, layout.WarpSize*warps, 1)
+	limit := cost.ThreadRegisters(p.s.Target, warps)
 	spilled := max(0, l.Registers+cost.RegisterMargin(p.s.Target, warps)-limit)
 	l.Registers = min(l.Registers, limit)
 	l.Issue += spillAccesses * spilled * warps
@@ -417,6 +413,6 @@ func (p *pricing) shareSlot(l *cost.Loop, loop *ir.Op, accumulators, factors int
 	}
 	l.SharedSlot, l.SharedBytes = true, []int{most + factors}
 	registers := accumulators + stay + kernel.StagingReserve + most/(4*layout.WarpSize*l.Warps)
-	l.LoadsExposed = registers > cost.RegisterLimit(p.s.Target, layout.WarpSize*l.Warps, 1)
-	l.Registers = min(max(l.Registers, registers), cost.RegisterLimit(p.s.Target, layout.WarpSize*l.Warps, 1))
+	l.LoadsExposed = registers > cost.ThreadRegisters(p.s.Target, l.Warps)
+	l.Registers = min(max(l.Registers, registers), cost.ThreadRegisters(p.s.Target, l.Warps))
 }

@@ -144,8 +144,8 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 		case p.Failed():
 		case !ok:
 			p.Errorf(at, "expected the buffers of a ring")
-		case slots < 1:
-			p.Errorf(at, "a ring has at least one slot")
+		case slots < 1 || slots > MostSlots:
+			p.Errorf(at, "a ring has 1 to %d slots", MostSlots)
 		default:
 			t = Ring(c, slots, buffer)
 		}
@@ -153,8 +153,8 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 		p.Expect("<")
 		at := p.Pos()
 		slots := p.Integer()
-		if slots < 1 && !p.Failed() {
-			p.Errorf(at, "a pipeline has at least one slot")
+		if (slots < 1 || slots > MostSlots) && !p.Failed() {
+			p.Errorf(at, "a pipeline has 1 to %d slots", MostSlots)
 		}
 		t = Pipeline(c, slots)
 	case "map_memory":

@@ -45,15 +45,18 @@ type BufferType struct {
 	Mem   *layout.MemLayout
 }
 
+// MostSlots is the most slots of a ring or pipeline, and groups of copies or products in flight: more than shared memory has mbarriers.
+const MostSlots = 1 << 16
+
 // RingType is a ring of equal buffers in shared memory.
 type RingType struct {
-	Slots  int64 // at least 1
+	Slots  int64 // 1 to MostSlots
 	Buffer *BufferType
 }
 
 // PipelineType synchronizes a producer role, which fills slots, with a consumer role, which reads them: it is two mbarriers a slot, full and empty.
 type PipelineType struct {
-	Slots int64 // at least 1
+	Slots int64 // 1 to MostSlots
 }
 
 // TensorMemoryType is a tile block's allocation of tensor memory: in shared memory it has the word with its address and the mbarriers at which products that

@@ -321,8 +321,8 @@ var verifiers = ir.Table[verifier]{
 		return ""
 	}),
 	OpRingNext & ir.Place: of(func(n RingNext) string {
-		if n.Slots() < 1 {
-			return "needs at least one slot"
+		if n.Slots() < 1 || n.Slots() > MostSlots {
+			return fmt.Sprintf("needs 1 to %d slots", MostSlots)
 		}
 		return ""
 	}),
@@ -354,13 +354,13 @@ var verifiers = ir.Table[verifier]{
 	OpAllocMaps & ir.Place: all(nestedIn(OpEntry), of(verifyAllocMaps)),
 	OpTensorMap & ir.Place: of(verifyTensorMap),
 	OpAsyncWait & ir.Place: of(func(w AsyncWait) string {
-		if w.Pending() < 0 {
+		if w.Pending() < 0 || w.Pending() > MostSlots {
 			return fmt.Sprintf("waits until %d groups are pending, which is no number of groups", w.Pending())
 		}
 		return ""
 	}),
 	OpDotWait & ir.Place: of(func(w DotWait) string {
-		if w.Pending() < 0 {
+		if w.Pending() < 0 || w.Pending() > MostSlots {
 			return fmt.Sprintf("waits until %d products are pending, which is no number of products", w.Pending())
 		}
 		return ""

@@ -264,7 +264,7 @@ func (m *mutator) swapInside() {
 
 // numbers are counts, lengths and indices at which a reader may go wrong.
 var numbers = []uint64{0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 1 << 14, 1<<16 - 1, 1 << 24, 1<<24 + 1, 1<<31 - 1, 1 << 31,
-	1<<32 - 2, 1<<32 - 1, 1 << 32, 1 << 40, 1<<63 - 1, 1 << 63, math.MaxUint64}
+	1<<32 - 2, 1<<32 - 1, 1 << 32, 1 << 40, 1 << 61, 1 << 62, 1<<63 - 1, 1 << 63, math.MaxUint64}
 
 func (m *mutator) number(near uint64) uint64 {
 	switch m.rng.IntN(3) {

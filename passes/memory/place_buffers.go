@@ -35,10 +35,18 @@ func PlaceBuffers(s *pass.State, list []*LiveInterval) (total int, err error) {
 			whose = "by the limit that was asked for"
 		}
 		return 0, &shortage{order[0].Op, fmt.Sprintf(
-			"the kernel needs %d bytes of shared memory, a thread block has at most %d %s; the most, %d bytes, are for the %s of this operation: smaller tiles or, for a product, a smaller depth help",
-			total, limit, whose, order[0].Size, contentsOf(order[0].Op))}
+			"the kernel needs %s of shared memory, a thread block has at most %d %s; the most, %s, are for the %s of this operation: smaller tiles or, for a product, a smaller depth help",
+			bytesText(total), limit, whose, bytesText(order[0].Size), contentsOf(order[0].Op))}
 	}
 	return total, nil
+}
+
+// bytesText is a size as messages give it; PlacedMemory caps those that no GPU has.
+func bytesText(n int) string {
+	if n >= 1<<30 {
+		return "1 GiB or more"
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 // segment is bytes of shared memory that are taken.

@@ -205,7 +205,7 @@ func (m *mutant) powerOfTwo(string) string { return strconv.Itoa(1 << m.IntN(6))
 
 func (m *mutant) number(old string) string {
 	n := atoi(old)
-	near := []int{n + 1, n - 1, 2 * n, n / 2, 0, -1, 1 << m.IntN(12), 1 << 16, 1<<31 - 1, 1 << 32, 1 << 61, 1 << 62, 1<<63 - 1, -1 << 63}
+	near := []int{n + 1, n - 1, 2 * n, n / 2, 0, -1, 1 << m.IntN(12), 1 << 16, 1<<31 - 1, 1 << 32, 1<<32 + 1, 1 << 61, 1 << 62, 1<<63 - 1, -1 << 63}
 	return strconv.Itoa(near[m.IntN(len(near))])
 }
 

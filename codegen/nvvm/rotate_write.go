@@ -367,6 +367,10 @@ func (c *iterationCopier) copy(i int32) value.Value {
 		old, _ := local.Value(inst)
 		return old
 	}
+	if r := c.f.folded(inst, with); !r.absent() {
+		c.with[i] = c.f.value(r)
+		return c.with[i]
+	}
 	made := c.f.clone(inst)
 	for k, x := range local.AppendOperands(few[:0], made) {
 		*x = with[k]

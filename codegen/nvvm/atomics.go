@@ -1,6 +1,7 @@
 package nvvm
 
 import (
+	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
@@ -68,6 +69,44 @@ func (f *fn) update(op *ir.Op, elem ir.Type, guard, base reg, offset int64, x re
 	return f.guardedAtomic(row, guard, x.k, base, i32(offset), x)
 }
 
+// vectorRed is the instruction that adds n neighbours to memory and gives no old values; ok is false where there is none.
+func (f *fn) vectorRed(op *ir.Op, elem ir.Type, n int) (row string, ok bool) {
+	t, isFloat := elem.(*ir.FloatType)
+	if !isFloat || ir.Cast[tileaa.AtomicOp](op).Mode() != def.ModeAddF {
+		return "", false
+	}
+	red := atom.RedOf(atom.Elem(t.Format.Name()), n)
+	if red == nil {
+		return "", false
+	}
+	row = "red." + orderWord(op) + scopeWord(op) + f.space() + "." + red.Op
+	return row, f.has(row)
+}
+
+// widestRed is how many neighbours one instruction adds, of the access width that was decided.
+func (f *fn) widestRed(op *ir.Op, elem ir.Type) int {
+	n := vecOf(op)
+	for n > 1 {
+		if _, ok := f.vectorRed(op, elem, n); ok {
+			break
+		}
+		n /= 2
+	}
+	return n
+}
+
+// reduceRuns adds the elements of a tile to memory, of which nobody takes the old values.
+func (f *fn) reduceRuns(op *ir.Op, runs []run, x *tile) {
+	for _, r := range runs {
+		if n := len(r.regs); n > 1 {
+			row, _ := f.vectorRed(op, x.elem, n)
+			f.guarded(row, r.guard, append([]reg{r.base, i32(r.offset)}, f.runRegs(x, r.regs)...)...)
+			continue
+		}
+		f.update(op, x.elem, r.guard, r.base, r.offset, f.reg(x, r.regs[0]), false)
+	}
+}
+
 // guardedAtomic is an atomic instruction with a result, which is 0 where the guard is false.
 func (f *fn) guardedAtomic(row string, guard reg, k kind, args ...reg) reg {
 	if guard.is(1) {
@@ -113,6 +152,11 @@ func atomicRMW(f *fn, op *ir.Op) {
 		owner = boolean(true)
 	}
 	out := f.newTile(t.Elem, numRegs(t))
+	if n := f.widestRed(op, t.Elem); n > 1 && !op.Result(0).HasUses() {
+		f.reduceRuns(op, f.pointerRuns(&pointers{p, f.val(a.Mask()), nil}, l, fastOf(op, len(l.Shape())), n, owner), x)
+		f.set(op, out)
+		return
+	}
 	for _, r := range ownRegs(l) {
 		out.regs[r] = f.update(op, t.Elem, f.and(owner, f.maskOf(op, r)), f.reg(p, r), 0, f.reg(x, r), op.Result(0).HasUses())
 	}
@@ -150,9 +194,7 @@ func tiledAtomic(f *fn, op *ir.Op) {
 	v := valueOf(op)
 	l := f.tileLayout(v)
 	x := f.stored(op)
-	for _, r := range f.tiledRuns(op, f.viewOf(op), l, 1, f.owners(l)) {
-		f.update(op, elemOf(v), r.guard, r.base, r.offset, f.reg(x, r.regs[0]), false)
-	}
+	f.reduceRuns(op, f.tiledRuns(op, f.viewOf(op), l, f.widestRed(op, elemOf(v)), f.owners(l)), x)
 }
 
 // gridDependency is an instruction of programmatic dependent launch, which does nothing where there is none.

@@ -37,6 +37,12 @@ var atomicOps = sync.OnceValue(func() []atomicOp {
 	return ops
 })
 
+// vectorReds add several elements, each by itself, in any order.
+var vectorReds = []struct{ op, operand string }{
+	{"add.v2.f32", "{f*2}"}, {"add.v4.f32", "{f*4}"},
+	{"add.noftz.v2.f16x2", "{r*2}"}, {"add.noftz.v4.f16x2", "{r*4}"}, {"add.noftz.v2.bf16x2", "{r*2}"}, {"add.noftz.v4.bf16x2", "{r*4}"},
+}
+
 func init() {
 	for _, order := range []string{"relaxed", "acquire", "release", "acq_rel"} {
 		for _, c := range scopes {
@@ -68,6 +74,12 @@ func init() {
 						}
 						m := "red." + prefix + s.dot + "." + op.op + "." + op.typ
 						b.guarded(m, m, address+" "+op.reg, fx, needBoth(c.need, op.need))
+					}
+					if s.dot == ".global" {
+						for _, v := range vectorReds {
+							m := "red." + prefix + s.dot + "." + v.op
+							b.guarded(m, m, address+" "+v.operand, fx, needBoth(c.need, sm(90, 8, 1)))
+						}
 					}
 				}
 			})

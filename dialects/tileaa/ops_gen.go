@@ -3113,30 +3113,62 @@ type AtomicRmw struct{ Op *ir.Op }
 
 func (AtomicRmw) Matches(c ir.Code) bool { return c == OpAtomicRmw }
 
-func (o AtomicRmw) Ptr() *ir.Value           { return o.Op.OperandOf(0) }
-func (o AtomicRmw) SetPtr(v *ir.Value)       { o.Op.SetOperandOf(0, v) }
-func (o AtomicRmw) Arg() *ir.Value           { return o.Op.OperandOf(1) }
-func (o AtomicRmw) SetArg(v *ir.Value)       { o.Op.SetOperandOf(1, v) }
-func (o AtomicRmw) Mask() *ir.Value          { return o.Op.OperandOf(2) }
-func (o AtomicRmw) SetMask(v *ir.Value)      { o.Op.SetOperandOf(2, v) }
-func (o AtomicRmw) Token() *ir.Value         { return o.Op.OperandOf(3) }
-func (o AtomicRmw) SetToken(v *ir.Value)     { o.Op.SetOperandOf(3, v) }
-func (o AtomicRmw) Mode() def.AtomicMode     { v, _ := o.Op.EnumAttr(0); return def.AtomicMode(v) }
-func (o AtomicRmw) SetMode(v def.AtomicMode) { o.Op.SetEnumAttr(0, uint32(v)) }
-func (o AtomicRmw) Order() def.MemOrder      { v, _ := o.Op.EnumAttr(1); return def.MemOrder(v) }
-func (o AtomicRmw) SetOrder(v def.MemOrder)  { o.Op.SetEnumAttr(1, uint32(v)) }
-func (o AtomicRmw) Scope() (def.Scope, bool) { v, ok := o.Op.EnumAttr(2); return def.Scope(v), ok }
-func (o AtomicRmw) SetScope(v def.Scope)     { o.Op.SetEnumAttr(2, uint32(v)) }
-func (o AtomicRmw) ClearScope()              { o.Op.SetAttr(2, nil) }
-func (o AtomicRmw) Result() *ir.Value        { return o.Op.ResultOf(0) }
-func (o AtomicRmw) ResultToken() *ir.Value   { return o.Op.ResultOf(1) }
+func (o AtomicRmw) Ptr() *ir.Value                 { return o.Op.OperandOf(0) }
+func (o AtomicRmw) SetPtr(v *ir.Value)             { o.Op.SetOperandOf(0, v) }
+func (o AtomicRmw) Arg() *ir.Value                 { return o.Op.OperandOf(1) }
+func (o AtomicRmw) SetArg(v *ir.Value)             { o.Op.SetOperandOf(1, v) }
+func (o AtomicRmw) Mask() *ir.Value                { return o.Op.OperandOf(2) }
+func (o AtomicRmw) SetMask(v *ir.Value)            { o.Op.SetOperandOf(2, v) }
+func (o AtomicRmw) Token() *ir.Value               { return o.Op.OperandOf(3) }
+func (o AtomicRmw) SetToken(v *ir.Value)           { o.Op.SetOperandOf(3, v) }
+func (o AtomicRmw) Mode() def.AtomicMode           { v, _ := o.Op.EnumAttr(0); return def.AtomicMode(v) }
+func (o AtomicRmw) SetMode(v def.AtomicMode)       { o.Op.SetEnumAttr(0, uint32(v)) }
+func (o AtomicRmw) Order() def.MemOrder            { v, _ := o.Op.EnumAttr(1); return def.MemOrder(v) }
+func (o AtomicRmw) SetOrder(v def.MemOrder)        { o.Op.SetEnumAttr(1, uint32(v)) }
+func (o AtomicRmw) Scope() (def.Scope, bool)       { v, ok := o.Op.EnumAttr(2); return def.Scope(v), ok }
+func (o AtomicRmw) SetScope(v def.Scope)           { o.Op.SetEnumAttr(2, uint32(v)) }
+func (o AtomicRmw) ClearScope()                    { o.Op.SetAttr(2, nil) }
+func (o AtomicRmw) Vec() (int64, bool)             { return o.Op.IntAttr(3) }
+func (o AtomicRmw) SetVec(c *ir.Context, v int64)  { o.Op.SetIntAttr(c, 3, v) }
+func (o AtomicRmw) ClearVec()                      { o.Op.SetAttr(3, nil) }
+func (o AtomicRmw) Fast() (int64, bool)            { return o.Op.IntAttr(4) }
+func (o AtomicRmw) SetFast(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 4, v) }
+func (o AtomicRmw) ClearFast()                     { o.Op.SetAttr(4, nil) }
+func (o AtomicRmw) Narrow() bool                   { return o.Op.FlagAttr(5) }
+func (o AtomicRmw) SetNarrow(v bool)               { o.Op.SetFlagAttr(5, v) }
+func (o AtomicRmw) Masked() ir.BoolArray           { return ir.OptionalAttr[ir.BoolArray](o.Op, 6) }
+func (o AtomicRmw) SetMasked(v ir.BoolArray) {
+	if v == nil {
+		o.Op.SetAttr(6, nil)
+	} else {
+		o.Op.SetAttr(6, v)
+	}
+}
+func (o AtomicRmw) CoordinateBits() ir.I64Array { return ir.OptionalAttr[ir.I64Array](o.Op, 7) }
+func (o AtomicRmw) SetCoordinateBits(v ir.I64Array) {
+	if v == nil {
+		o.Op.SetAttr(7, nil)
+	} else {
+		o.Op.SetAttr(7, v)
+	}
+}
+func (o AtomicRmw) Ragged() bool           { return o.Op.FlagAttr(8) }
+func (o AtomicRmw) SetRagged(v bool)       { o.Op.SetFlagAttr(8, v) }
+func (o AtomicRmw) Result() *ir.Value      { return o.Op.ResultOf(0) }
+func (o AtomicRmw) ResultToken() *ir.Value { return o.Op.ResultOf(1) }
 
 // AtomicRmwOptions are what a atomic_rmw may lack.
 type AtomicRmwOptions struct {
-	Mask  *ir.Value
-	Token *ir.Value
-	Order def.MemOrder
-	Scope *def.Scope
+	Mask           *ir.Value
+	Token          *ir.Value
+	Order          def.MemOrder
+	Scope          *def.Scope
+	Vec            *int64
+	Fast           *int64
+	Narrow         bool
+	Masked         ir.BoolArray
+	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewAtomicRmw makes a atomic_rmw at the builder's place.
@@ -3147,7 +3179,7 @@ func NewAtomicRmw(b *ir.Builder, resultType ir.Type, ptr *ir.Value, arg *ir.Valu
 	s.AddOperand(arg)
 	s.AddOperand(opts.Mask)
 	s.AddOperand(opts.Token)
-	s.Attrs = make([]ir.Attribute, 3)
+	s.Attrs = make([]ir.Attribute, 9)
 	if mode != 3 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(mode))
 	}
@@ -3157,6 +3189,20 @@ func NewAtomicRmw(b *ir.Builder, resultType ir.Type, ptr *ir.Value, arg *ir.Valu
 	if opts.Scope != nil {
 		s.Attrs[2] = s.Def.AttrDef(2).Enum.Of(uint32(*opts.Scope))
 	}
+	if opts.Vec != nil {
+		s.Attrs[3] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Vec)}
+	}
+	if opts.Fast != nil {
+		s.Attrs[4] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Fast)}
+	}
+	s.Attrs[5] = ir.FlagOf(s.Def.AttrDef(5), opts.Narrow)
+	if opts.Masked != nil {
+		s.Attrs[6] = opts.Masked
+	}
+	if opts.CoordinateBits != nil {
+		s.Attrs[7] = opts.CoordinateBits
+	}
+	s.Attrs[8] = ir.FlagOf(s.Def.AttrDef(8), opts.Ragged)
 	s.Types = []ir.Type{resultType, Token(b.Ctx)}
 	return AtomicRmw{b.Create(s)}
 }
@@ -5474,6 +5520,7 @@ func (AccessOp) Matches(c ir.Code) bool {
 		OpMultimemLoad,
 		OpLoad,
 		OpStore,
+		OpAtomicRmw,
 		OpAsyncCopy:
 		return true
 	}
@@ -5489,6 +5536,7 @@ var accessOpVec = [...]int8{
 	86:  3, // multimem_load
 	87:  3, // load
 	88:  2, // store
+	89:  3, // atomic_rmw
 	122: 1, // async_copy
 	141: 0}
 
@@ -5507,6 +5555,7 @@ var accessOpFast = [...]int8{
 	86:  4, // multimem_load
 	87:  4, // load
 	88:  3, // store
+	89:  4, // atomic_rmw
 	122: 2, // async_copy
 	141: 0}
 
@@ -5525,6 +5574,7 @@ var accessOpNarrow = [...]int8{
 	86:  5, // multimem_load
 	87:  5, // load
 	88:  4, // store
+	89:  5, // atomic_rmw
 	122: 3, // async_copy
 	141: 0}
 
@@ -5540,6 +5590,7 @@ var accessOpMasked = [...]int8{
 	86:  6, // multimem_load
 	87:  6, // load
 	88:  5, // store
+	89:  6, // atomic_rmw
 	122: 4, // async_copy
 	141: 0}
 
@@ -5563,6 +5614,7 @@ var accessOpCoordinateBits = [...]int8{
 	86:  7, // multimem_load
 	87:  7, // load
 	88:  6, // store
+	89:  7, // atomic_rmw
 	122: 5, // async_copy
 	141: 0}
 
@@ -5586,6 +5638,7 @@ var accessOpRagged = [...]int8{
 	86:  8, // multimem_load
 	87:  8, // load
 	88:  7, // store
+	89:  8, // atomic_rmw
 	122: 6, // async_copy
 	141: 0}
 

@@ -222,14 +222,18 @@ func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom
 	w.access(op, verb, t.Shape, p.Elem, vec, args, w.known.WhyPointersNotWider(ptr, mask, fast, tileaa.ElemBytes(p.Elem), layout.WidestAccess))
 }
 
-// atomic says what an atomic operation updates, which is an element at a time.
+// atomic says what an atomic operation updates.
 func (w *writer) atomic(op *ir.Op) {
 	t, mode := tileaa.AccessedTile(op), "cas"
 	if a, ok := ir.As[tileaa.AtomicOp](op); ok {
 		mode = def.AtomicModeEnum.Keyword(a.Mode())
 	}
-	tile, bytes := tileaa.ShapeText(t.Shape, t.Elem), tileaa.ElemBytes(t.Elem)
-	args := []remark.Arg{arg("Tile", tile), arg("Bytes", bytes), arg("Elements", 1), arg("Instruction", "atomic "+mode)}
+	elements := 1
+	if ir.Is[tileaa.AccessOp](op) && len(t.Shape) > 0 {
+		_, elements = chosen(op)
+	}
+	tile, bytes := tileaa.ShapeText(t.Shape, t.Elem), elements*tileaa.ElemBytes(t.Elem)
+	args := []remark.Arg{arg("Tile", tile), arg("Bytes", bytes), arg("Elements", elements), arg("Instruction", "atomic "+mode)}
 	if p, ok := ir.As[tileaa.PtrAccess](op); ok && p.Mask() != nil {
 		args = append(args, arg("Mask", "yes"))
 	}

@@ -56,7 +56,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 		if n := a.strongest(op); !n.none() {
 			return n
 		}
-		return anchor{a.blocked(t, fast, 1, 1), cost.LeaveAtomic}
+		return anchor{a.blocked(t, fast, vec, 1), cost.LeaveAtomic}
 	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), cost.LeaveLoad}
 	}

@@ -49,6 +49,9 @@ func SelectAtoms(s *pass.State) error {
 			} else {
 				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op))
 			}
+			if op.Code() == tileaa.OpAtomicRmw || op.Code() == tileaa.OpTiledAtomic {
+				narrowAtomic(s, ir.Cast[tileaa.AtomicOp](op))
+			}
 		}
 		for _, op := range offsets {
 			number := known.Of(op.Offset())
@@ -174,6 +177,20 @@ func factorLoads(s *pass.State, op *ir.Op) map[*ir.Op]bool {
 
 // elemBytes is the bytes of an element of what an op accesses, 1 for less than a byte.
 func elemBytes(op *ir.Op) int64 { return int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem), 1)) }
+
+// narrowAtomic leaves an atomic operation as many neighbours as one instruction takes, which gives no old values.
+func narrowAtomic(s *pass.State, a tileaa.AtomicOp) {
+	access := ir.Cast[tileaa.AccessOp](a.Op)
+	vec, ranked := access.Vec()
+	if !ranked {
+		return
+	}
+	widest := 1
+	if t, ok := tileaa.AccessedTile(a.Op).Elem.(*ir.FloatType); ok && a.Mode() == def.ModeAddF && (a.Op.Code() == tileaa.OpTiledAtomic || !a.Op.Result(0).HasUses()) {
+		widest = atom.WidestRed(s.Target, atom.Elem(t.Format.Name()), int(vec))
+	}
+	access.SetVec(s.Ctx, int64(widest))
+}
 
 func setAccess(s *pass.State, op tileaa.AccessOp, vec int64, fast int) {
 	op.SetVec(s.Ctx, max(vec, 1))

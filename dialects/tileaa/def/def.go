@@ -331,7 +331,7 @@ func Ops() []*ir.OpDef {
 				"where it is set for the first one it is for as many as left, 1 to vec, says there."), reads("ptr")),
 		effects(row("store", args(in("ptr:ptr", "value:tile"), opt("mask:i1", "token:token", "left:int"), order, scope, access), res("result_token:token"), 0,
 			"Stores through a tile of pointers where the mask is set; left is as in load."), writes("ptr")),
-		effects(row("atomic_rmw", args(in("ptr:ptr", "arg:tile"), opt("mask:i1", "token:token"), mode, order, scope), res("result:tile", "result_token:token"), 0,
+		effects(row("atomic_rmw", args(in("ptr:ptr", "arg:tile"), opt("mask:i1", "token:token"), mode, order, scope, access), res("result:tile", "result_token:token"), 0,
 			"Read-modify-write per element; returns the old value."), updates("ptr")),
 		effects(row("atomic_cas", args(in("ptr:ptr", "cmp:tile", "value:tile"), opt("mask:i1", "token:token"), order, scope), res("result:tile", "result_token:token"), 0,
 			"Compare-and-swap of bits per element; returns the old value, masked elements cmp."), updates("ptr")),

@@ -14,8 +14,13 @@ from cuda.tile import PaddingMode as PM
 import models
 import perf
 import sweep_fused
+import sweep_images
 import sweep_kinds
 import sweep_layers
+import sweep_numeric
+import sweep_sequences
+import sweep_serving
+import sweep_training
 from perf import A, BYTES, C, K, LOG2E, S, ZEROS, Folder
 
 IDS = {"kind": "uniform_int", "lo": 0, "hi": 4096}
@@ -353,7 +358,11 @@ def rows(put):
 
 if __name__ == "__main__":
     folder = Folder(sys.argv[1], only=sys.argv[2:])
-    others = (getattr(m, kind) for m in (sweep_kinds, sweep_layers, sweep_fused)
-              for kind in ("products", "attention", "rows"))
-    for kinds in (products, attention, rows, *others):
+    others = (sweep_kinds, sweep_layers, sweep_fused, sweep_serving, sweep_training, sweep_images, sweep_numeric,
+              sweep_sequences)
+    for kinds in (products, attention, rows):
         kinds(folder.put)
+    for module in others:
+        for kinds in ("products", "attention", "rows"):
+            if hasattr(module, kinds):
+                getattr(module, kinds)(folder.put)

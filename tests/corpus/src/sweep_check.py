@@ -1,78 +1,23 @@
-"""Kernels of sweep_kinds.py, sweep_layers.py and sweep_fused.py on small arrays, on the emulator, against numpy:
+"""Kernels of the sweep on small arrays, on the emulator, against numpy:
 
     python src/sweep_check.py FOLDER TILERUN GPU[,GPU] [NAME ...]
 
 FOLDER is what sweep.py has written; NAME is part of a kernel's name. Every array is an argument of
 its address, extents and strides, as cuTile passes it. SEED in the environment chooses other data.
+The kernels of sweep.py itself are not among them.
 """
 import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from math import ceil, sqrt
 
 import numpy as np
 
-from corpuslib import cast, f64, to_disk
-
-random = np.random.default_rng(int(os.environ.get("SEED", "1")))
-
-
-def rounded(x, dtype):
-    return f64(cast(x, dtype))
-
-
-def bf16(x):
-    return rounded(x, "bf16")
-
-
-@dataclass
-class Array:
-    """An argument; want, if any, is what the kernel leaves there, within a part of each element and
-    a quarter of that part of the largest one."""
-    value: np.ndarray
-    dtype: str
-    want: np.ndarray = None
-    within: float = 0
-
-    def save(self, path):
-        np.save(path, to_disk(self.value, self.dtype))
-
-    def fault(self, path):
-        got = np.load(path).view(cast(0, self.dtype).dtype).reshape(self.value.shape)
-        got, want = f64(got), f64(self.want)
-        bad = ~(np.abs(got - want) <= self.within * (np.abs(want) + np.abs(want).max() / 4) + 1e-12)
-        if bad.any():
-            at = tuple(np.argwhere(bad)[0])
-            return f"{bad.sum()} of {bad.size} elements differ; {at} is {got[at]}, not {want[at]}"
-        return None
-
-
-def result(shape, dtype, want, within):
-    return Array(np.zeros(shape), dtype, want, within)
-
-
-def small(shape, dtype="bf16", most=8):
-    """Eighths, whose sums of products are exact."""
-    return Array(rounded(random.integers(-most, most + 1, shape) / 8, dtype), dtype)
-
-
-def normal(shape, dtype, scale=1.0):
-    return Array(rounded(random.standard_normal(shape) * scale, dtype), dtype)
-
-
-def uniform(shape, low, high):
-    return Array(np.float32(random.uniform(low, high, shape)), "f32")
-
-
-def integers(shape, low, high, dtype):
-    return Array(random.integers(low, high, shape), dtype)
-
-
-def softmax_of(p):
-    e = np.exp(p - p.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+import sweep_check_numeric
+import sweep_check_serving
+from corpuslib import f64
+from sweep_arrays import Array, bf16, integers, normal, random, result, rounded, small, softmax_of, uniform
 
 
 class Check:
@@ -88,7 +33,7 @@ class Check:
             for a in args:
                 path = os.path.join(scratch, f"{at}.npy")
                 if not isinstance(a, Array):
-                    command += ["--arg", f"f32:{float(np.float32(a))!r}"]
+                    command += ["--arg", f"i32:{a}" if isinstance(a, int) else f"f32:{float(np.float32(a))!r}"]
                     at += 1
                     continue
                 a.save(path)
@@ -336,7 +281,8 @@ def fused(check):
 
 if __name__ == "__main__":
     check = Check(sys.argv[1], sys.argv[2], sys.argv[3].split(","), sys.argv[4:])
-    for kind in (products, attention, statistics, places, neighbours, fused):
+    for kind in (products, attention, statistics, places, neighbours, fused,
+                 *sweep_check_serving.KINDS, *sweep_check_numeric.KINDS):
         kind(check)
     print(f"{check.runs} runs, {check.faults} faults")
     sys.exit(check.faults > 0)

@@ -22,7 +22,6 @@ func rule(f func(*ir.Context, *ir.Op) bool, codes ...ir.Code) {
 }
 
 func init() {
-	floatRules()
 	integerRules()
 	mmaRules()
 	convertRules()
@@ -33,6 +32,7 @@ func init() {
 	viewRules()
 	memoryRules()
 	multimemRules()
+	floatRules() // behind the others: it takes the rows that are left
 }
 
 // tile is the type of a value that its row says is a tile; elem its element type.

@@ -14,48 +14,50 @@ var (
 	divRounding  = append(slices.Clone(ieeeRounding), def.RoundApprox, def.RoundFull)
 	sqrtRounding = append(slices.Clone(ieeeRounding), def.RoundApprox)
 	expRounding  = []def.Rounding{def.RoundApprox, def.RoundFull}
+	approx       = []def.Rounding{def.RoundApprox}
 )
 
-// roundings are the roundings that the form of an op names when another word is there. A strict form refuses those of other
-// ops too, which else the verifier does.
+// roundings are the roundings that the form of an op names when another word is there, and those that only f32 has. A strict form
+// refuses those of other ops too, which else the verifier does.
 var roundings = map[ir.Code]struct {
-	modes  []def.Rounding
-	strict bool
+	modes, f32Only []def.Rounding
+	strict         bool
 }{
-	OpAddf: {ieeeRounding, true}, OpSubf: {ieeeRounding, true}, OpMulf: {ieeeRounding, true}, OpFma: {ieeeRounding, true},
-	OpDivf: {divRounding, false}, OpSqrt: {sqrtRounding, false}, OpExp: {expRounding, false}, OpTanh: {expRounding, false},
-	OpFtof: {append(slices.Clone(ieeeRounding), def.RoundNearestAway), true},
-	OpItof: {ieeeRounding, true}, OpFtoi: {[]def.Rounding{def.RoundNearestIntToZero}, true},
+	OpAddf: {ieeeRounding, nil, true}, OpSubf: {ieeeRounding, nil, true}, OpMulf: {ieeeRounding, nil, true}, OpFma: {ieeeRounding, nil, true},
+	OpDivf: {divRounding, expRounding, false}, OpSqrt: {sqrtRounding, approx, false},
+	OpExp: {expRounding, approx, false}, OpTanh: {expRounding, approx, false},
+	OpFtof: {append(slices.Clone(ieeeRounding), def.RoundNearestAway), nil, true},
+	OpItof: {ieeeRounding, nil, true}, OpFtoi: {[]def.Rounding{def.RoundNearestIntToZero}, nil, true},
 }
 
-// floatRules are those of float arithmetic: which roundings an op knows, and what is for f32 only.
+// floatRules are those of float arithmetic, for each row that may flush, and for those that round and have no rule of their own.
 func floatRules() {
-	rounded := func(f32Only ...def.Rounding) func(*ir.Context, *ir.Op) bool {
-		return func(c *ir.Context, op *ir.Op) bool {
-			mode, t := RoundedOp{op}.RoundingMode(), elem(op.Result(0))
-			allowed := roundings[op.Code()].modes
-			if !slices.Contains(allowed, mode) {
-				return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(&def.RoundingEnum, allowed))
-			}
-			if !flushIsForF32(c, op) {
-				return false
-			}
-			if slices.Contains(f32Only, mode) && !ir.IsFloat(t, float.F32) {
-				return c.Error(op, "%s modifier only supported for f32 data type, but got: %s", def.RoundingEnum.Keyword(mode), quoted(t))
-			}
-			return true
+	for _, row := range Dialect.Ops {
+		rounds := RoundedOp{}.Matches(row.Code)
+		if _, known := roundings[row.Code]; known != rounds {
+			panic("BUG: roundings does not say how " + row.Name + " rounds, or it does not round")
+		}
+		if (FlushingOp{}).Matches(row.Code) || rounds && row.Hooks.Verify == nil {
+			rule(verifyFloat, row.Code)
 		}
 	}
-	const approx, full = def.RoundApprox, def.RoundFull
-	rule(rounded(), OpAddf, OpSubf, OpMulf, OpFma)
-	rule(rounded(approx, full), OpDivf)
-	rule(rounded(approx), OpSqrt, OpExp, OpTanh)
-	rule(flushIsForF32, OpMaxf, OpMinf, OpRsqrt, OpExp2)
 }
 
-func flushIsForF32(c *ir.Context, op *ir.Op) bool {
-	if t := elem(op.Result(0)); (FlushingOp{op}).FlushToZero() && !ir.IsFloat(t, float.F32) {
+// verifyFloat checks the rounding, and what is for f32 only.
+func verifyFloat(c *ir.Context, op *ir.Op) bool {
+	t, known := elem(op.Result(0)), roundings[op.Code()]
+	rounded, rounds := ir.As[RoundedOp](op)
+	if rounds && !slices.Contains(known.modes, rounded.RoundingMode()) {
+		return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(&def.RoundingEnum, known.modes))
+	}
+	if ir.IsFloat(t, float.F32) {
+		return true
+	}
+	if f, ok := ir.As[FlushingOp](op); ok && f.FlushToZero() {
 		return c.Error(op, "flush_to_zero modifier only supported for f32 data type, but got: %s", quoted(t))
+	}
+	if rounds && slices.Contains(known.f32Only, rounded.RoundingMode()) {
+		return c.Error(op, "%s modifier only supported for f32 data type, but got: %s", def.RoundingEnum.Keyword(rounded.RoundingMode()), quoted(t))
 	}
 	return true
 }

@@ -4863,7 +4863,7 @@ func (o FlushingOp) SetFlushToZero(v bool) {
 	o.Op.SetFlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]), v)
 }
 
-// NaNOp is a maximum or minimum of floats.
+// NaNOp is an op that says what becomes of NaN.
 type NaNOp struct{ Op *ir.Op }
 
 func (NaNOp) Matches(c ir.Code) bool {
@@ -4875,22 +4875,6 @@ func (NaNOp) Matches(c ir.Code) bool {
 	}
 	return false
 }
-
-var naNOpLhs = [...]int8{
-	9:   0, // maxf
-	10:  0, // minf
-	141: 0}
-
-func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
-func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
-
-var naNOpRhs = [...]int8{
-	9:   1, // maxf
-	10:  1, // minf
-	141: 0}
-
-func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
-func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
 
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf

@@ -8,7 +8,7 @@ var Interfaces = []ir.InterfaceDef{
 	{Name: "SignedOp", Doc: "is an op whose meaning depends on how it reads the sign bit.", Args: []string{"signedness"}},
 	{Name: "RoundedOp", Doc: "is an op that rounds its result.", Args: []string{"rounding_mode"}},
 	{Name: "FlushingOp", Doc: "is an op that may flush subnormal numbers to zero.", Args: []string{"flush_to_zero"}},
-	{Name: "NaNOp", Doc: "is a maximum or minimum of floats.", Args: []string{"%lhs", "%rhs", "propagate_nan"}},
+	{Name: "NaNOp", Doc: "is an op that says what becomes of NaN.", Args: []string{"propagate_nan"}},
 	{Name: "OverflowOp", Doc: "is an op with promises about overflow.", Args: []string{"overflow"}},
 	{Name: "MemoryOp", Doc: "is an access to memory.", Args: []string{"memory_ordering_semantics", "memory_scope", "%token"}, Results: []string{"result_token"}},
 	{Name: "ViewAccess", Doc: "is an access to a tile of a view.", Args: []string{"memory_ordering_semantics", "memory_scope", "inbounds", "%view", "%index", "%token"}, Results: []string{"result_token"}},

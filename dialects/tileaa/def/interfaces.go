@@ -10,7 +10,7 @@ var Interfaces = []ir.InterfaceDef{
 	{Name: "OverflowOp", Doc: "is an op with promises about overflow.", Args: []string{"overflow"}},
 	{Name: "RoundedOp", Doc: "is an op that rounds its result.", Args: []string{"rounding"}},
 	{Name: "FlushingOp", Doc: "is an op that may flush subnormal numbers to zero.", Args: []string{"flush_to_zero"}},
-	{Name: "NaNOp", Doc: "is a maximum or minimum of floats.", Args: []string{"%lhs", "%rhs", "propagate_nan"}},
+	{Name: "NaNOp", Doc: "is an op that says what becomes of NaN.", Args: []string{"propagate_nan"}},
 	{Name: "CombineOp", Doc: "is an op that combines the elements of tiles along a dimension by a region.",
 		Args: []string{"dim", "identities", "%operands"}, Results: []string{"results"}},
 	{Name: "DimOp", Doc: "is an op along one dimension of its tiles.", Args: []string{"dim"}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,17 +25,32 @@ func pieceFlags() []Flag {
 		{Name: "split-input-file", Kind: BoolFlag, Help: "Take the pieces between '// -----' lines one by one"},
 		{Name: "verify-diagnostics", Kind: BoolFlag, Help: "Compare the diagnostics with the expected-* comments of the text"},
 		{Name: "allow-unregistered-dialect", Kind: BoolFlag, Help: "Accept operations of unknown dialects"},
-		{Name: "release", Kind: EnumFlag, Default: def.OpenRelease.String(), Help: "Whose names of operations and rules count; a newer version of bytecode, of a file or by --bytecode-version, has the newest rules unless this is given", Values: []Value{
-			{def.OpenRelease.String(), "The newest open release of the dialect"}, {def.Newest.String(), "The newest release"}}},
+		{Name: "release", Kind: EnumFlag, Default: def.OpenRelease.String(), Help: "Whose names of operations and rules count; a newer version of bytecode, of a file or by --bytecode-version, has the newest rules unless this is given", Values: releases()},
 		{Name: "Wunsupported-hints", Kind: BoolFlag, Help: "Warn of optimization hints that are unknown or out of range"},
 		{Name: "Werr-hints", Kind: BoolFlag, Help: "With --Wunsupported-hints: such hints are errors"},
 	}
 }
 
+// releases are the values of --release.
+func releases() []Value {
+	var values []Value
+	for _, v := range def.Versions {
+		help := "That release"
+		switch v {
+		case def.OpenRelease:
+			help = "The newest open release of the dialect"
+		case def.Newest:
+			help = "The newest release"
+		}
+		values = append(values, Value{v.String(), help})
+	}
+	return values
+}
+
 // releaseOf is what a value of --release means; the newest is the zero version.
 func releaseOf(name string) ir.Version {
-	if name == def.OpenRelease.String() {
-		return def.OpenRelease
+	if i := slices.Index(Versions(), name); i < len(Versions())-1 {
+		return def.Versions[i]
 	}
 	return ir.Version{}
 }

@@ -5,9 +5,55 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
+
+	"tileiras"
+	"tileiras/internal/driver"
+	"tileiras/internal/library"
 )
+
+// TestEveryFieldGetsToTheDriver changes one field after the other, a new one too, and wants other options of internal/driver.
+func TestEveryFieldGetsToTheDriver(t *testing.T) {
+	options := func(o tileiras.Options) driver.Options {
+		d, err := library.Driver(&o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Called = nil
+		return d
+	}
+	unchanged := options(tileiras.Options{})
+	for i, field := range reflect.VisibleFields(reflect.TypeFor[tileiras.Options]()) {
+		if !field.IsExported() || field.Name == "Name" { // the name goes with the source
+			continue
+		}
+		var o tileiras.Options
+		f := reflect.ValueOf(&o).Elem().Field(i)
+		switch {
+		case field.Name == "BytecodeVersion":
+			f.SetString("13.1")
+		case f.Kind() == reflect.String:
+			f.SetString("x")
+		case f.Kind() == reflect.Bool:
+			f.SetBool(true)
+		case f.CanInt():
+			f.SetInt(1)
+		case f.CanUint():
+			f.SetUint(1)
+		case f.Kind() == reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case field.Name == "Log":
+			o.Log = t.Output()
+		default:
+			t.Fatalf("this test cannot change %s, a %s", field.Name, field.Type)
+		}
+		if reflect.DeepEqual(options(o), unchanged) {
+			t.Errorf("Options.%s goes nowhere", field.Name)
+		}
+	}
+}
 
 // TestEveryFieldIsExplained: go doc shows of each type, function, constant and field of the library what it means.
 func TestEveryFieldIsExplained(t *testing.T) {

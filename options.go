@@ -116,8 +116,13 @@ type Options struct {
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
 		Called: o.called,
-		GPU:    o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache, CachePatience: o.CachePatience,
-		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
+		GPU:    o.GPU, Emit: driver.Emit(o.Emit),
+		Code: driver.Code{
+			Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK,
+			MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo,
+		},
+		Remarks: o.Remarks, Ptxas: o.Ptxas, Sanitize: o.Sanitize,
+		Cache: o.Cache, CachePatience: o.CachePatience,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
 		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,
 		PrintFacts: o.PrintFacts, DebugInfo: o.DebugInfo, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter,

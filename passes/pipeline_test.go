@@ -65,8 +65,8 @@ func TestEveryPassStandsWhereItFits(t *testing.T) {
 	}
 }
 
-// checkList holds the list against itself: names are unique, every form that a pass needs is given before it, and pairs stand in
-// their order.
+// checkList holds the list against itself: names are unique, every form that a pass needs is given before it, by the pass that messages
+// name, and pairs stand in their order.
 func checkList(list []*pass.Pass) error {
 	at, given := map[string]int{}, tileaa.AnyForm
 	for i, p := range list {
@@ -83,6 +83,9 @@ func checkList(list []*pass.Pass) error {
 		}
 		if p.Gives != tileaa.AnyForm && p.Gives != given+1 {
 			return fmt.Errorf("pass %s gives %s out of turn", p.Name, p.Gives.Noun())
+		}
+		if p.Gives != tileaa.AnyForm && p.Gives.Pass() != p.Name {
+			return fmt.Errorf("pass %s gives %s, and messages say that %s does", p.Name, p.Gives.Noun(), p.Gives.Pass())
 		}
 		given = max(given, p.Gives)
 	}

@@ -33,13 +33,14 @@ func (r *run) explain(st *pass.State, t *target.Target) {
 
 // decided reports whether a compile comes past a pass on tiles.
 func (o *Options) decided(name string) bool {
-	if stopsWith(o.StopAfter) != EmitTileAA {
-		return true
-	}
 	at := func(name string) int {
 		return slices.IndexFunc(passes.Pipeline(), func(p *pass.Pass) bool { return p.Name == name })
 	}
-	return at(name) <= at(o.StopAfter)
+	asked := at(name)
+	if asked < 0 {
+		panic("BUG: no pass is named " + name)
+	}
+	return stopsWith(o.StopAfter) != EmitTileAA || asked <= at(o.StopAfter)
 }
 
 // Page is the text of --explain.

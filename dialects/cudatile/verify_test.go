@@ -75,6 +75,7 @@ func TestTheVerifierSays(t *testing.T) {
 		{"%x = unpack %b : tile<8xi8> -> tile<8xf4E2M1FN>", "but got source tile size 8 bytes and result tile size 4 bytes"},
 		// Shapes.
 		{"%x = iota : tile<i32>", "expects result type to be 1-d tile"},
+		{"%x = iota : tile<131072xi16>", "the number of elements 131072 exceeds the maximum value of element type 'i16'"},
 		{"%x = iota : tile<512xi8>", "the number of elements 512 exceeds the maximum value of element type 'i8'"},
 		{"%x = broadcast %m : tile<4x8xf32> -> tile<8x8xf32>", "expects the shape of source tile to be compatible with that of the result tile, but got: 4, 8 and 8, 8"},
 		{"%x = reshape %m : tile<4x8xf32> -> tile<8x8xf32>", "expected source tile and result tile to have the same number of elements"},
@@ -88,6 +89,7 @@ func TestTheVerifierSays(t *testing.T) {
 		// Reductions.
 		{"%x = reduce %m dim=2 identities=[0.0 : f32] : tile<4x8xf32> -> tile<4xf32>\n(%a: tile<f32>, %e: tile<f32>) { yield %a : tile<f32> }", "dimension (2) is out of bound [0, 2)"},
 		{"%x = reduce %m dim=0 identities=[0 : i32] : tile<4x8xf32> -> tile<8xf32>\n(%a: tile<f32>, %e: tile<f32>) { yield %a : tile<f32> }", "expect same type for operand at index: 0 and identity at index: 0 but got: 'f32' and 'i32'"},
+		{"%x = reduce %m dim=0 identities=[0.0 : f64] : tile<4x8xf32> -> tile<8xf32>\n(%a: tile<f32>, %e: tile<f32>) { yield %a : tile<f32> }", "expect same type for operand at index: 0 and identity at index: 0 but got: 'f32' and 'f64'"},
 		{"%x = reduce %m dim=0 identities=[0.0 : f32] : tile<4x8xf32> -> tile<8xf32>\n(%a: tile<f32>, %e: tile<i32>) { yield %a : tile<f32> }", "expect same element type for block argument at index: 0 and 1 but got: 'f32' and 'i32'"},
 		{"%x = reduce %m dim=0 identities=[0.0 : f32] : tile<4x8xf32> -> tile<8xf32>\n(%a: tile<f32>, %e: tile<f32>) { assert %c, \"no\" : tile<i1>\n yield %a : tile<f32> }", "only pure operations are allowed inside 'cuda_tile.reduce'"},
 		{"%x = scan %m dim=0 reverse=false identities=[0.0 : f32] : tile<4x8xf32> -> tile<8xf32>\n(%a: tile<f32>, %e: tile<f32>) { yield %a : tile<f32> }", "expect same type for operand at index: 0 and result at index: 0"},

@@ -253,6 +253,14 @@ func TestAccessesOfBlocks(t *testing.T) {
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<8x256xf16, strides=[256,1]>
 			%blk = block_tile %arr, indices(%idx, %zero) {traversal = [1, 1], dim_map = [0, 1], sparse_dim = 0} : (memref<8x256xf16, strides=[256,1]>, tile<8xi32>, tile<i32>) -> block<8x64xf16>`,
 			[]bool{true, true}, []int64{1, 8}, []int64{8, 64}, true, []int64{31, 31}},
+		{"an array whose last byte is at 2^31 - 1", `
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<2x2xf16, strides=[1073741822,1]>
+			%blk = block_tile %arr, indices(%zero, %zero) {traversal = [1, 1], dim_map = [0, 1]} : (memref<2x2xf16, strides=[1073741822,1]>, tile<i32>, tile<i32>) -> block<1x1xf16>`,
+			[]bool{true, true}, []int64{1, 1}, []int64{1, 1}, true, []int64{31, 31}},
+		{"an array whose last element is at 2^31", `
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<2x2xf16, strides=[1073741823,1]>
+			%blk = block_tile %arr, indices(%zero, %zero) {traversal = [1, 1], dim_map = [0, 1]} : (memref<2x2xf16, strides=[1073741823,1]>, tile<i32>, tile<i32>) -> block<1x1xf16>`,
+			[]bool{true, true}, []int64{1, 1}, []int64{1, 1}, false, []int64{31, 31}},
 		{"an array of more than 2^31 bytes", `
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<32768x32769xf16, strides=[32769,1]>
 			%blk = block_tile %arr, indices(%zero, %zero) {traversal = [1, 1], dim_map = [0, 1]} : (memref<32768x32769xf16, strides=[32769,1]>, tile<i32>, tile<i32>) -> block<1x1xf16>`,

@@ -126,6 +126,12 @@ func TestReportsNameWhatMadeAValueUndefined(t *testing.T) {
 		%w, %t = load_ptr_tko weak %m : tile<ptr<i32>> -> tile<i32>, token
 		%x, %c = load_view_tko weak %p[%w] : partition_view<tile=(2), tensor_view<4xi64, strides=[1]>>, tile<i32> -> tile<2xi64>, token`,
 			"it depends on 'cuda_tile.load_ptr_tko' at test.tileir:9:12, which reads bytes of an alloca that nothing was stored to"},
+		{"what a masked atomic found", "0", view + `
+			%no = constant <i1: false> : tile<i1>
+			%one = constant <i64: 1> : tile<i64>
+			%w, %t = atomic_rmw_tko relaxed device %out, add, %one, %no : tile<ptr<i64>>, tile<i64>, tile<i1> -> tile<i64>, token
+			%u = store_ptr_tko weak %out, %w : tile<ptr<i64>>, tile<i64> -> token`,
+			"it depends on 'cuda_tile.atomic_rmw_tko' at test.tileir:10:13, which is masked out"},
 		{"a masked element", "0", view + `
 		%no = constant <i1: false> : tile<i1>
 		%w, %t = load_ptr_tko weak %out, %no : tile<ptr<i64>>, tile<i1> -> tile<i64>, token

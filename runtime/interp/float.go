@@ -173,7 +173,7 @@ var comparisons = [...]func(int) bool{
 	def.PredGreaterEqual: func(c int) bool { return c >= 0 },
 }
 
-// cmpf compares; with a NaN an ordered comparison is false and an independentBlocks one true.
+// cmpf compares; with a NaN an ordered comparison is false and an unordered one true.
 func cmpf(op *ir.Op) (kernel, error) {
 	f := formatOf(op.Operand(0))
 	cmp := ir.Cast[cudatile.Cmpf](op)

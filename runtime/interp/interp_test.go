@@ -105,6 +105,13 @@ func TestOperationsMeanWhatTheSpecificationSays(t *testing.T) {
 			%a = constant <f32: [0x00000001, 0x80000001]> : tile<2xf32>
 			%b = constant <f32: 1.0> : tile<2xf32>
 			%r = mulf %a, %b flush_to_zero : tile<2xf32>`, "0 -0"},
+		{"a sum that flushes each partial sum", "f32", `
+			%a = constant <f32: [[0x00000001, 0x00000001], [0x00800000, 0x80800001]]> : tile<2x2xf32>
+			%r = reduce %a dim=1 identities=[0.0 : f32] : tile<2x2xf32> -> tile<2xf32>
+			(%e: tile<f32>, %acc: tile<f32>) {
+				%s = addf %e, %acc flush_to_zero : tile<f32>
+				yield %s : tile<f32>
+			}`, "0 -0"},
 		{"directed rounding", "f32", `
 			%a = constant <f32: [1.0, -1.0]> : tile<2xf32>
 			%b = constant <f32: [3.0, 3.0]> : tile<2xf32>
@@ -516,6 +523,15 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 			%old, %t1 = atomic_rmw_tko relaxed device %out, addf, %a token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
 			%s, %t2 = load_ptr_tko weak %out token=%t1 : tile<ptr<f32>> -> tile<f32>, token
 			%r = reshape %s : tile<f32> -> tile<1xf32>`, true},
+		{"an atomic sum of what a store has left behind sums that round", `
+			%a = constant <f32: 1.0> : tile<f32>
+			%b = constant <f32: 16777216.0> : tile<f32>
+			%t0 = store_ptr_tko weak %out, %b : tile<ptr<f32>>, tile<f32> -> token
+			%old1, %t1 = atomic_rmw_tko relaxed device %out, addf, %a token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%t2 = store_ptr_tko weak %out, %a token=%t1 : tile<ptr<f32>>, tile<f32> -> token
+			%old2, %t3 = atomic_rmw_tko relaxed device %out, addf, %a token=%t2 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%s, %t4 = load_ptr_tko weak %out token=%t3 : tile<ptr<f32>> -> tile<f32>, token
+			%r = reshape %s : tile<f32> -> tile<1xf32>`, false},
 		{"an atomic sum with a subnormal number in memory, of which a GPU makes 0", `
 			%b = constant <f32: 0x000116C2> : tile<f32>
 			%t0 = store_ptr_tko weak %out, %b : tile<ptr<f32>>, tile<f32> -> token

@@ -165,6 +165,27 @@ func hunt(t *testing.T, l *Lab, all bool, known map[string]string, start time.Ti
 	}
 }
 
+// TestExplainedMutantsExist holds every key of survivors.txt against the places that there are to break: a proof is of code that stands.
+func TestExplainedMutantsExist(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites, err := Sites(root, folders(t, root, rooms))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]bool{}
+	for _, s := range sites {
+		have[s.Key()] = true
+	}
+	for key := range explained(t) {
+		if !have[key] {
+			t.Errorf("survivors.txt explains what is not there: %s", key)
+		}
+	}
+}
+
 // again leaves the sites that survived in an earlier run.
 func again(t *testing.T, sites []*Site) []*Site {
 	name := os.Getenv("TILEIRAS_MUTANTS_AGAIN")

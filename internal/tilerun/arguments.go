@@ -54,10 +54,22 @@ func arguments(l *cases.Launch, k executor.Kernel, texts []string) (arrays []*ca
 			continue
 		}
 		l.Params = append(l.Params, cases.LaunchParam{Buffer: len(l.Buffers)})
-		l.Buffers = append(l.Buffers, cases.LaunchBuffer{Name: strings.TrimSuffix(filepath.Base(text), ".npy"), Bytes: a.array.Data, Align: cases.Align})
+		l.Buffers = append(l.Buffers, cases.LaunchBuffer{Name: nameOf(texts, i), Bytes: a.array.Data, Align: cases.Align})
 		arrays = append(arrays, a.array)
 	}
 	return arrays, nil
+}
+
+// nameOf is what reports call an array: its --arg, with the number of the parameter where another array has the same.
+func nameOf(texts []string, i int) string {
+	short := func(text string) string { return strings.TrimSuffix(filepath.Base(text), ".npy") }
+	name := short(texts[i])
+	for k, other := range texts {
+		if k != i && short(other) == name {
+			return fmt.Sprintf("%s (parameter %d)", name, i)
+		}
+	}
+	return name
 }
 
 // readArgument reads a value of --arg.

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"regexp"
 
 	"tileiras/dialects/cudatile/bytecode"
 )
@@ -36,11 +37,17 @@ func errorLines(messages []string) []string {
 	return lines
 }
 
+// ptxVersion is the line with which PTX begins, behind comments.
+var ptxVersion = regexp.MustCompile(`(?m)^\s*\.version\s+\d`)
+
 // textFailure is a text that does not parse: the parser's diagnostics.
 func (in *Input) textFailure(err error) error {
 	lines := in.errors()
 	if len(lines) == 0 {
 		lines = []string{"error: " + err.Error()}
+	}
+	if ptxVersion.Match(in.source) {
+		lines = append(lines, "note: this is PTX, which is compiled already; tilerun --on emu runs it")
 	}
 	return &Failure{Code: ExitInput, Kind: KindText, Lines: lines, Err: err, Diags: worst(in.Ctx)}
 }

@@ -218,6 +218,9 @@ func (o *Options) stop(names []string) error {
 
 // noPass is the name of a pass, in an option, that is none of these.
 func noPass(option, name string, names []string) error {
+	if near := ir.Nearest(name, names, len(name)/3); near != "" {
+		return fail(ExitUsage, "%s: there is no pass named '%s' here; did you mean '%s'?", option, name, near)
+	}
 	return fail(ExitUsage, "%s: there is no pass named '%s' here; passes are: %s", option, name, strings.Join(names, " "))
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tileiras/codegen/options"
 	"tileiras/codegen/target"
@@ -66,14 +65,10 @@ func (p *Pass) Fits(module *ir.Op) error {
 	case missing && f <= shown:
 		return brokenBy(wrong)
 	case missing:
-		return &ErrMisplaced{fmt.Sprintf("pass %s needs %s: put %s before it (%v)", p.Name, f.Noun(), f.Pass(), firstLine(wrong)), wrong.(*tileaa.Broken).Op.Loc()}
+		b := wrong.(*tileaa.Broken)
+		return &ErrMisplaced{fmt.Sprintf("pass %s needs %s: put %s before it ('%s' op %s)", p.Name, f.Noun(), f.Pass(), b.Op.Name(), b.Says), b.Op.Loc()}
 	}
 	return nil
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // State is what a pass works on.

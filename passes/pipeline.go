@@ -4,17 +4,17 @@
 //	facts     what is known of integers and pointers
 //	kernel    what a kernel asks of the hardware: registers, products and their instructions
 //	convert   cuda_tile to TileAA
-//	cleanup   canonicalize, cse, licm, dce: both dialects; eliminate-range-checks, guard-masks
-//	plan      plan-kernel, version-loops, select-atoms and what stands before them: decisions
-//	slice     slice-tiles: what is too big is made in pieces; flatten-loops, split-scans
+//	cleanup   what is done to both dialects, and masks and checks that are not needed
+//	plan      decisions: the plan, the atoms, and what they need
+//	slice     what is too big is made in pieces
 //	layouts   which thread holds what, and the way from one layout to another
 //	overlap   what runs at the same time: loads and copies ahead, products in flight, roles of warps
 //	memory    places in shared and tensor memory, tensor maps
-//	sync      insert-barriers: the order of accesses; check-sync, its judge
+//	sync      the order of accesses, and its judge
 //	cudatile  passes on cuda_tile that run by name
 //	passtest  texts before and after a pass, for tests
 //
-// What comes after the last module that knows tiles belongs to internal/driver.
+// The table of docs/architecture.md names the passes of each room. What comes after the last module that knows tiles belongs to internal/driver.
 package passes
 
 import (

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -42,6 +43,21 @@ func TestEveryPassHasATextTest(t *testing.T) {
 		}
 		if d, err := os.Stat(filepath.Join("lit", name)); (err != nil || !d.IsDir()) && !by.MatchString(lines.String()) {
 			t.Errorf("pass %s has no text test: there is no folder tests/lit/%s, and no RUN line runs it last", name, name)
+		}
+	}
+}
+
+// TestEveryPassStandsInTheRowOfItsRoom holds the table of rooms against the list: a row names the passes of its room.
+func TestEveryPassStandsInTheRowOfItsRoom(t *testing.T) {
+	text, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range passes.Pipeline() {
+		room, _, _ := strings.Cut(strings.TrimPrefix(runtime.FuncForPC(reflect.ValueOf(p.Run).Pointer()).Name(), "tileiras/"), ".")
+		row := regexp.MustCompile("(?m)^\\| `" + room + "` \\|.*[ (]" + p.Name + "[ ,;:)]")
+		if !row.Match(text) {
+			t.Errorf("pass %s is of the room %s, whose row in docs/architecture.md does not name it", p.Name, room)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package ptxop
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,7 +106,7 @@ func registers(elements int, t string) string {
 const scaleArguments = " {r} {n,n} {r} {n,n}"
 
 func init() {
-	const usual = 8 // of 16-bit floats and tf32
+	usual := slices.IndexFunc(Products, func(p Product) bool { return elemBits[p.A[0]] < 16 }) // of 16-bit floats and tf32
 	define("mma", products(Products[:usual]), products(Products[usual:]))
 }
 

@@ -39,6 +39,17 @@ func TestVersionsCompareByNumberNotByText(t *testing.T) {
 	}
 }
 
+// TestNumbersStandInTheirColumns finds two neighbours of a row that changed places.
+func TestNumbersStandInTheirColumns(t *testing.T) {
+	for _, x := range All {
+		if x.SharedOptIn > x.SharedPerSM || x.SharedOptIn == x.SharedPerSM && x.Number > 75 || x.SharedOptIn < sharedStatic || x.SharedPerSM < x.WarpsPerSM ||
+			x.WarpsPerSM < 2*x.BlocksPerSM || x.BlocksPerSM <= x.ClusterMax || x.ClusterMax > 16 || x.Products < 512 || x.Products > 4096 ||
+			x.DRAM >= x.L2 || x.DRAM < 100 || x.L2 < 64*kb {
+			t.Errorf("%s: %+v", x, x)
+		}
+	}
+}
+
 func TestWhoHasWhat(t *testing.T) {
 	// feature -> the targets that have it
 	for feature, want := range map[string]string{

@@ -174,5 +174,5 @@ replay: ## Compares the PTX of the whole corpus with that of BASE=COMMIT, byte f
 slopes: build ## Prints how compile time and memory grow with the size of generated programs, family by family.
 	$(GO) run ./tests/slopes -bin $(BIN)
 
-clean: ## Removes what the other targets built.
+clean: ## Removes what the other targets built; what they installed stays in .tools.
 	rm -rf $(BIN) build

@@ -32,7 +32,7 @@ var TileTranslateCommand = sync.OnceValue(func() *Command {
 	return &Command{
 		Name:     "tile-translate",
 		Usage:    "[options] [<input file>]",
-		Overview: "tile-translate turns Tile IR text into bytecode and back",
+		Overview: "tile-translate turns Tile IR text into bytecode or bytecode into text, as a flag says",
 		MaxArgs:  1,
 		Flags: slices.Concat([]Flag{
 			{Name: "cudatilebc-to-mlir", Kind: BoolFlag, Help: "Bytecode to text"},

@@ -2,10 +2,15 @@ package tests
 
 import (
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -64,16 +69,19 @@ func TestEveryPassStandsInTheRowOfItsRoom(t *testing.T) {
 
 // TestEveryOptionOfCodeIsRead finds fields of options.Code that no pass and no code generator reads, by itself or by a method of Code.
 func TestEveryOptionOfCodeIsRead(t *testing.T) {
+	code := reflect.TypeFor[options.Code]()
 	read := map[string]bool{}
-	for _, room := range []string{"passes", "codegen"} {
-		for name := range selected(t, "../"+room, func(*ast.FuncDecl) bool { return true }) {
-			read[name] = true
+	of := selected(t, code.PkgPath(), "../passes/...", "../codegen/...")
+	for function, names := range of {
+		if !strings.HasPrefix(function, code.PkgPath()+".") {
+			maps.Copy(read, names)
 		}
 	}
-	for name := range selected(t, "../codegen/options", func(f *ast.FuncDecl) bool { return read[f.Name.Name] }) {
-		read[name] = true
+	for function, names := range of {
+		if name, own := strings.CutPrefix(function, code.PkgPath()+"."); own && read[name] {
+			maps.Copy(read, names)
+		}
 	}
-	code := reflect.TypeFor[options.Code]()
 	for i := range code.NumField() {
 		if name := code.Field(i).Name; !read[name] {
 			t.Errorf("nothing in passes and codegen reads %s of options.Code", name)
@@ -81,37 +89,52 @@ func TestEveryOptionOfCodeIsRead(t *testing.T) {
 	}
 }
 
-// selected are the names that functions of a folder read of values. Package options is looked at by itself only.
-func selected(t *testing.T, root string, wanted func(*ast.FuncDecl) bool) map[string]bool {
-	names := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+// selected are the fields and methods of a package that functions of some packages take of values, by package and function.
+func selected(t *testing.T, of string, packages ...string) map[string]map[string]bool {
+	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}|{{.Export}}|{{.DepOnly}}|{{.Dir}}|{{join .GoFiles \" \"}}"}, packages...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exports, names := map[string]string{}, map[string]map[string]bool{}
+	set := token.NewFileSet()
+	conf := types.Config{Importer: importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
+	for line := range strings.Lines(string(out)) { // what a package imports stands before it
+		p := strings.Split(strings.TrimSpace(line), "|")
+		if exports[p[0]] = p[1]; p[2] == "true" {
+			continue
 		}
-		if d.IsDir() && d.Name() == "options" && path != root {
-			return fs.SkipDir
+		var files []*ast.File
+		for _, name := range strings.Fields(p[4]) {
+			file, err := parser.ParseFile(set, filepath.Join(p[3], name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file)
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
+		info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}
+		if _, err := conf.Check(p[0], set, files, info); err != nil {
+			t.Fatal(err)
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			return err
-		}
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && wanted(f) {
+		for _, file := range files {
+			for _, decl := range file.Decls {
+				f, ok := decl.(*ast.FuncDecl)
+				if !ok {
+					continue
+				}
+				key := p[0] + "." + f.Name.Name
+				if names[key] == nil {
+					names[key] = map[string]bool{}
+				}
 				ast.Inspect(f, func(n ast.Node) bool {
-					if s, ok := n.(*ast.SelectorExpr); ok {
-						names[s.Sel.Name] = true
+					if s, ok := n.(*ast.SelectorExpr); ok && info.Selections[s] != nil && info.Selections[s].Obj().Pkg() != nil && info.Selections[s].Obj().Pkg().Path() == of {
+						names[key][s.Sel.Name] = true
 					}
 					return true
 				})
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return names
 }

@@ -4,6 +4,8 @@ package main
 
 import (
 	"cmp"
+	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,6 +43,19 @@ func TestEveryOptionHasAName(t *testing.T) {
 			t.Errorf("the option %s has the name %q", field, named[field])
 		} else if name := cmp.Or(named[field], field); called(field) != name {
 			t.Errorf("messages call the option %s %s", name, called(field))
+		}
+	}
+}
+
+// TestTheHeaderListsEveryOption: who programs in C reads the header.
+func TestTheHeaderListsEveryOption(t *testing.T) {
+	header, err := os.ReadFile("tileiras.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(setters)), slices.Collect(maps.Keys(executors))) { // each by itself: the order cannot matter
+		if !strings.Contains(string(header), "\n *   "+name+" ") {
+			t.Errorf("tileiras.h does not say what %s is", name)
 		}
 	}
 }

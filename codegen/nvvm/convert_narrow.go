@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"tileiras/codegen/ptxop"
 	"tileiras/ir"
 	"tileiras/ir/float"
 )
@@ -14,6 +15,21 @@ import (
 // pairName is the PTX name of a pair of a format that cvt knows.
 var pairName = map[*float.Format]string{float.F8E4M3FN: "e4m3x2", float.F8E5M2: "e5m2x2"}
 
+// narrowToF16 names the instruction that makes two f16 of two numbers of a format, "" where the compiler knows none.
+func narrowToF16(format *float.Format) string {
+	if format == float.F4E2M1FN {
+		return fourBitsToF16
+	}
+	if pairName[format] == "" {
+		return ""
+	}
+	return "cvt.rn.f16x2." + pairName[format]
+}
+
+// NarrowRow is the instruction that converts from a format of 8 bits and fewer, and beside which there is one that converts to it; nil where the compiler
+// knows none and computes with the bits.
+func NarrowRow(format *float.Format) *ptxop.Row { return ptxop.Lookup(narrowToF16(format)) }
+
 const f32Bias = 127
 
 // decodeNarrow is element i of a tile of an 8-bit or smaller format as f32.
@@ -22,7 +38,7 @@ func (f *fn) decodeNarrow(t *tile, i int, format *float.Format) reg {
 		b, at := f.byteOfHalves(f.reg(t, i))
 		return f.op1("cvt.f32.f16", f.op("mov.unpack.b32", f.op1(fourBitsToF16, f.zext(b, kI16)))[at])
 	}
-	if row := "cvt.rn.f16x2." + pairName[format]; pairName[format] != "" && f.has(row) {
+	if row := narrowToF16(format); f.has(row) {
 		if t.packs() {
 			halves := f.op("mov.unpack.b32", f.word(t, i/4))
 			return f.op1("cvt.f32.f16", f.op("mov.unpack.b32", f.op1(row, halves[i/2%2]))[i%2])
@@ -178,11 +194,11 @@ func (f *fn) convertPacked(x *tile, from, to *float.Format, elem ir.Type, roundi
 			out.words[i] = f.op1(fourBitsToF16, f.zext(b, kI16))
 		}
 		return out
-	case to == float.F16 && pairName[from] != "" && x.packs() && f.has("cvt.rn.f16x2."+pairName[from]):
+	case to == float.F16 && pairName[from] != "" && x.packs() && f.has(narrowToF16(from)):
 		out := f.newTile(elem, x.len())
 		for i := range out.words {
 			half := f.op("mov.unpack.b32", f.word(x, i/2))[i%2]
-			out.words[i] = f.op1("cvt.rn.f16x2."+pairName[from], half)
+			out.words[i] = f.op1(narrowToF16(from), half)
 		}
 		return out
 	case to == float.F16 && pairName[from] != "" && x.packs():

@@ -8,12 +8,12 @@ import (
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/nvvm"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/internal/remark"
 	"tileiras/ir"
-	"tileiras/ir/float"
 )
 
 // dot says which instruction multiplies: in NVIDIA's words, and then the atom.
@@ -408,14 +408,11 @@ func (w *writer) narrowFloat(op tileaa.Ftof) {
 		if !ok || tileaa.ElemBits(t.Elem) > 8 {
 			continue
 		}
-		feature, why := "fp4.cvt", w.Target.Name+" has no instruction for it"
-		switch f.Format {
-		case float.F8E4M3FN, float.F8E5M2:
-			feature = "fp8.cvt"
-		case float.F8E5M3FNU:
-			feature, why = "", "the compiler knows no instruction for it yet"
+		row, why := nvvm.NarrowRow(f.Format), "the compiler knows no instruction for it yet"
+		if row != nil {
+			why = w.Target.Name + " has no instruction for it"
 		}
-		if feature == "" || !w.Target.Has(feature) {
+		if row == nil || !row.Need.On(w.Target) {
 			w.add(op.Op, remark.Emulation, remark.Missed, "RemarkEmulatedType", fmt.Sprintf("%s is converted by integer arithmetic", ir.ShortType(t.Elem)),
 				arg("Type", ir.ShortType(t.Elem)), arg("Reason", why))
 		}

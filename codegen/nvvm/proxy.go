@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/planted"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -40,7 +41,7 @@ func (f *fn) trafficOf(buffer *ir.Value) traffic {
 // passesToAsync reports whether the async proxy uses bytes of a buffer later without waiting for what is stored there: bulk copies that fill another buffer there, and a
 // product of warpgroups under a condition, which reads in any case; where the condition is false nothing was copied there, and nobody takes what it gives.
 func (f *fn) passesToAsync(alloc *ir.Op) bool {
-	if f.maps == nil && !f.o.Target.Has("wgmma") {
+	if f.maps == nil && !target.WGMMA.On(f.o.Target) {
 		return false
 	}
 	if f.asyncUses == nil {

@@ -167,7 +167,7 @@ func (f *fn) halves(op *ir.Op, vals []*tile, at []int, bit int) []*tile {
 // hasThreeInputMinMax reports whether a reduction is a minimum or maximum of f32, and the target has one of three inputs.
 func (f *fn) hasThreeInputMinMax(op *ir.Op) bool {
 	first := op.Body().First()
-	return f.target.Families&target.FloatThree != 0 && commutes(op) && (first.Code() == tileaa.OpMaxf || first.Code() == tileaa.OpMinf) &&
+	return target.FloatThree.On(f.target) && commutes(op) && (first.Code() == tileaa.OpMaxf || first.Code() == tileaa.OpMinf) &&
 		ir.IsFloat(tileaa.AsTile(op.Operand(0)).Elem, float.F32)
 }
 

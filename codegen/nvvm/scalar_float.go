@@ -101,7 +101,7 @@ func (f *fn) fmaToOdd(x []reg) reg {
 // floats applies an operation to tiles of f32 or f64, to pairs where the target has it for those.
 func (f *fn) floats(elem ir.Type, name, rounding, ftz string, x ...*tile) *tile {
 	single := func(r []reg) reg { return f.floatOp(name, rounding, ftz, r...) }
-	if pairs := name + rounding + ftz + ".f32x2"; f.target.Families&target.FloatPairs != 0 && ir.IsFloat(elem, float.F32) && f.has(pairs) {
+	if pairs := name + rounding + ftz + ".f32x2"; target.FloatPairs.On(f.target) && ir.IsFloat(elem, float.F32) && f.has(pairs) {
 		return f.eachPair(elem, pairs, single, x...)
 	}
 	return f.each(elem, single, x...)

@@ -50,6 +50,6 @@ func bulkCopies(b *builder) {
 		}
 		n := 3 + dims
 		b.guardedText(name, fmt.Sprintf("%s.shared::cluster.global.mbarrier::complete_tx::bytes [$0+$1], [$2, {%s}], [$%d+$%d]", name, strings.Join(corner, ", "), n, n+1),
-			"[r] L"+strings.Repeat(" R", dims)+" [r]", ReadGlobal|WriteShared|Async, sm(90, 8, 0))
+			"[r] L"+strings.Repeat(" R", dims)+" [r]", ReadGlobal|WriteShared|Async, target.Bulk)
 	}
 }

@@ -233,7 +233,7 @@ func asyncCopies(b *builder) {
 		bytes int
 	}{{"ca", 4}, {"ca", 8}, {"ca", 16}, {"cg", 16}} {
 		for _, hint := range []string{"", ".L2::128B", ".L2::256B"} {
-			need := sm80
+			need := target.CpAsync
 			if hint != "" {
 				need = sm(80, 7, 4)
 			}
@@ -244,9 +244,9 @@ func asyncCopies(b *builder) {
 			b.guarded(name+".zfill", m, "[r] [l] '"+bytes+" r", fx, need)
 		}
 	}
-	b.op("cp.async.commit_group", "", Async, sm80)
-	b.op("cp.async.wait_group", "n", Async|Fence, sm80)
-	b.op("cp.async.wait_all", "", Async|Fence, sm80)
-	b.op("cp.async.mbarrier.arrive.noinc.shared.b64", "[r]", Async|Barrier, sm80)
+	b.op("cp.async.commit_group", "", Async, target.CpAsync)
+	b.op("cp.async.wait_group", "n", Async|Fence, target.CpAsync)
+	b.op("cp.async.wait_all", "", Async|Fence, target.CpAsync)
+	b.op("cp.async.mbarrier.arrive.noinc.shared.b64", "[r]", Async|Barrier, target.CpAsync)
 	bulkCopies(b)
 }

@@ -50,7 +50,7 @@ func init() {
 		b.guarded("mbarrier.init", "mbarrier.init.shared.b64", "[r] r", WriteShared|Strong, sm80)
 		b.text("mbarrier.arrive", arriveScratch+"@$0 mbarrier.arrive.shared.b64 state, [$1+$2]; }", "b [r]", meets, sm80)
 		// Asked only in front of bulk copies: what it passes on is what they bring, so accesses of threads to other memory may cross it.
-		b.guarded("mbarrier.arrive.expect_tx", "mbarrier.arrive.expect_tx.shared.b64", "'_ [r] r", ReadShared|WriteShared|Strong|Async, sm(90, 8, 0))
+		b.guarded("mbarrier.arrive.expect_tx", "mbarrier.arrive.expect_tx.shared.b64", "'_ [r] r", ReadShared|WriteShared|Strong|Async, target.Bulk)
 		for _, w := range []struct {
 			name string
 			need target.Need

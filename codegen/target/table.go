@@ -36,13 +36,13 @@ var rows = [...]Target{
 	row(87, V(7, 4), 0, none, 163*kb, 164*kb, 48, 16, 1, 1024, 985, 256*kb, "orin,jetsonorin,agxorin"),
 	row(88, V(9, 0), 0, none, 99*kb, 100*kb, 48, 16, 1, 512, 673, 75*kb, ""),
 	row(89, V(7, 8), 0, Float8, 99*kb, 100*kb, 48, 24, 1, 512, 313, 576*kb, "rtx4050,rtx4060,rtx4070,rtx4080,rtx4090,l4,l40,l40s,l20,l2,rtx6000ada,rtx5880ada,rtx5000ada,rtx4500ada,rtx4000ada,rtx2000ada,ada,lovelace"),
-	row(90, V(7, 8), V(8, 0), WGMMA|Setmaxnreg|TensorMaps, 227*kb, 228*kb, 64, 32, 8, 1280, 1446, 388*kb, "h100,h200,h800,h20,gh200,hopper"),
-	row(100, V(8, 6), V(8, 6), Tcgen05|Tcgen05Int8|FP4|FloatRedux|Setmaxnreg|TensorMaps|FloatPairs|FloatThree, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b200,gb200,b100,blackwell"),
-	row(103, V(8, 8), V(8, 8), Tcgen05|FP4|FloatRedux|Setmaxnreg|TensorMaps|FloatPairs|FloatThree, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b300,gb300"),
-	row(107, V(9, 4), V(9, 4), Tcgen05|FP4|FloatRedux|Setmaxnreg|TensorMaps|FloatPairs|FloatThree, 327*kb, 328*kb, 64, 32, 8, 1024, 2922, 872*kb, ""),
-	row(110, V(9, 0), V(9, 0), Tcgen05|Tcgen05Int8|FP4|Setmaxnreg|TensorMaps|FloatThree, 227*kb, 228*kb, 48, 24, 8, 1024, 869, 512*kb, "t5000,t4000,jetsonthor,thor"),
-	row(120, V(8, 7), V(8, 7), BlockScale|FP4|Setmaxnreg|TensorMaps|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 437, 578*kb, "rtx5050,rtx5060,rtx5070,rtx5080,rtx5090,rtxpro,blackwellrtx"),
-	row(121, V(8, 8), V(8, 8), BlockScale|FP4|Setmaxnreg|TensorMaps|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 237, 512*kb, "gb10,dgxspark"),
+	row(90, V(7, 8), V(8, 0), WGMMA|TensorMaps, 227*kb, 228*kb, 64, 32, 8, 1280, 1446, 388*kb, "h100,h200,h800,h20,gh200,hopper"),
+	row(100, V(8, 6), V(8, 6), Tcgen05|Tcgen05Int8|FP4|FloatRedux|TensorMaps|FloatPairs|FloatThree, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b200,gb200,b100,blackwell"),
+	row(103, V(8, 8), V(8, 8), Tcgen05|FP4|FloatRedux|TensorMaps|FloatPairs|FloatThree, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b300,gb300"),
+	row(107, V(9, 4), V(9, 4), Tcgen05|FP4|FloatRedux|TensorMaps|FloatPairs|FloatThree, 327*kb, 328*kb, 64, 32, 8, 1024, 2922, 872*kb, ""),
+	row(110, V(9, 0), V(9, 0), Tcgen05|Tcgen05Int8|FP4|TensorMaps|FloatThree, 227*kb, 228*kb, 48, 24, 8, 1024, 869, 512*kb, "t5000,t4000,jetsonthor,thor"),
+	row(120, V(8, 7), V(8, 7), BlockScale|FP4|TensorMaps|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 437, 578*kb, "rtx5050,rtx5060,rtx5070,rtx5080,rtx5090,rtxpro,blackwellrtx"),
+	row(121, V(8, 8), V(8, 8), BlockScale|FP4|TensorMaps|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 237, 512*kb, "gb10,dgxspark"),
 }
 
 // tooOld are cards that no row serves, so that a message can say why.
@@ -62,7 +62,6 @@ const (
 	BlockScale                     // products of one warp with block scales, and of 6 and 4 bits
 	FP4                            // conversions from and to e2m1 and ue8m0
 	FloatRedux                     // minimum and maximum of floats over a warp in one instruction
-	Setmaxnreg                     // registers moved between warpgroups
 	Float8                         // a unit for products of 8-bit floats of one warp; elsewhere ptxas writes them out as products of f16
 	Tcgen05Int8                    // those of integers
 	FloatPairs                     // two f32 at a time are added and multiplied; elsewhere ptxas takes the pairs apart
@@ -92,46 +91,21 @@ func init() {
 	}
 }
 
-// A Feature is a hardware ability that passes ask for by name; instructions
-// carry their own Need (codegen/ptxop).
-type Feature struct {
-	Name string
-	Need Need
-	Text string // one sentence
-}
+// What all GPUs from one on have and passes ask for; its instructions (codegen/ptxop) need it.
+var (
+	CpAsync = Need{SM: 80, PTX: V(7, 0)} // asynchronous copies of 4, 8 or 16 bytes from global to shared memory
+	Bulk    = Need{SM: 90, PTX: V(8, 0)} // copies by tensor maps, and mbarriers that count their bytes
+)
 
-// Features is the table of features, in the order in which hardware got them.
-var Features = [...]Feature{
-	{"ldmatrix", Need{SM: 75, PTX: V(6, 5)}, "8x8 matrices of 16-bit elements from shared memory to mma fragments"},
-	{"mma.f16", Need{SM: 75, PTX: V(6, 5)}, "warp-level f16 and int8 matrix product"},
-	{"f16x2.minmax", Need{SM: 80, PTX: V(7, 0)}, "packed half minimum and maximum"},
-	{"cp.async", Need{SM: 80, PTX: V(7, 0)}, "asynchronous copies of 4, 8 or 16 bytes from global to shared memory"},
-	{"mma.bf16", Need{SM: 80, PTX: V(7, 0)}, "warp-level bf16, tf32 and f64 matrix product, f16 and int8 of double depth"},
-	{"bf16x2.fma", Need{SM: 80, PTX: V(7, 0)}, "packed bf16 fma, minimum and maximum"},
-	{"redux", Need{SM: 80, PTX: V(7, 0)}, "integer reduction over a warp in one instruction"},
-	{"minmax.nan", Need{SM: 80, PTX: V(7, 0)}, "minimum and maximum that propagate NaN"},
-	{"fp8.cvt", Need{SM: 89, PTX: V(8, 1)}, "packed conversions from and to e4m3 and e5m2"},
-	{"mma.fp8", Need{SM: 89, PTX: V(8, 4)}, "warp-level e4m3 and e5m2 matrix product"},
-	{"bf16x2.add", Need{SM: 90, PTX: V(7, 8)}, "packed bf16 addition and multiplication"},
-	{"stmatrix", Need{SM: 90, PTX: V(7, 8)}, "mma fragments to 8x8 matrices in shared memory"},
-	{"cluster", Need{SM: 90, PTX: V(7, 8)}, "thread block clusters and distributed shared memory"},
-	{"griddep", Need{SM: 90, PTX: V(7, 8)}, "programmatic dependent launch"},
-	{"bulk", Need{SM: 90, PTX: V(8, 0)}, "bulk and tensor-map copies, mbarrier transactions"},
-	{"tensormap", Need{Arch: TensorMaps, PTX: V(8, 3)}, "tensor maps that a kernel makes itself"},
-	{"setmaxnreg", Need{Arch: Setmaxnreg, PTX: V(8, 0)}, "registers moved between warpgroups"},
-	{"wgmma", Need{Arch: WGMMA, PTX: V(8, 0)}, "warpgroup matrix product"},
-	{"tcgen05", Need{Arch: Tcgen05, PTX: V(8, 6)}, "matrix product with accumulators in tensor memory"},
-	{"fp4.cvt", Need{Arch: FP4, PTX: V(8, 6)}, "packed conversions from and to e2m1 and ue8m0"},
-	{"mma.blockscale", Need{Arch: BlockScale, PTX: V(8, 7)}, "warp-level block-scaled 8, 6 and 4 bit matrix product"},
-}
-
-// Has reports whether the target has the named feature. It panics on a name
-// that no row has.
-func (t *Target) Has(feature string) bool {
-	for i := range Features {
-		if Features[i].Name == feature {
-			return Features[i].Need.On(t)
-		}
+// Has reports whether the target has what codegen/cost and the prices of plans ask for by name. It panics on any other.
+func (t *Target) Has(name string) bool {
+	switch name {
+	case "cp.async":
+		return CpAsync.On(t)
+	case "wgmma":
+		return WGMMA.On(t)
+	case "tcgen05":
+		return Tcgen05.On(t)
 	}
-	panic("target: no feature " + feature)
+	panic("target: no feature " + name)
 }

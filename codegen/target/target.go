@@ -1,5 +1,5 @@
 // Package target describes the GPUs the compiler can write code for: one row
-// per compute capability, one row per hardware feature.
+// per compute capability.
 //
 // A target is what a command line names (`sm_90`); whether the printed PTX says
 // `.target sm_90` or `.target sm_90a` is decided later, from the instructions
@@ -107,7 +107,7 @@ func Names() string {
 	return strings.Join(names, " ")
 }
 
-// A Need says what an instruction or a feature asks of the target and of the
+// A Need says what an instruction asks of the target and of the
 // PTX version. The zero Need asks for nothing.
 type Need struct {
 	SM   int    // lowest compute capability, 0 = any
@@ -115,10 +115,13 @@ type Need struct {
 	PTX  PTX    // lowest PTX version, 0 = any
 }
 
+// On reports whether t has one of the families.
+func (f Family) On(t *Target) bool { return f&t.Families != 0 }
+
 // On reports whether t meets the need (PTX versions are chosen, not met).
 func (n Need) On(t *Target) bool {
 	if n.Arch != 0 {
-		return n.Arch&t.Families != 0
+		return n.Arch.On(t)
 	}
 	return t.Number >= n.SM
 }

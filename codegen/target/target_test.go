@@ -1,6 +1,9 @@
 package target
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestTargetsAreFoundByTheirPlainNameOnly(t *testing.T) {
 	for _, want := range All {
@@ -51,25 +54,26 @@ func TestNumbersStandInTheirColumns(t *testing.T) {
 }
 
 func TestWhoHasWhat(t *testing.T) {
-	// feature -> the targets that have it
-	for feature, want := range map[string]string{
-		"mma.f16":        "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121",
-		"mma.fp8":        "sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121",
-		"wgmma":          "sm_90",
-		"tcgen05":        "sm_100 sm_103 sm_107 sm_110",
-		"mma.blockscale": "sm_120 sm_121",
+	for _, c := range []struct {
+		name string
+		what interface{ On(*Target) bool }
+		want string // the targets that have it
+	}{
+		{"any", Need{}, "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121"},
+		{"CpAsync", CpAsync, "sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121"},
+		{"Bulk", Bulk, "sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121"},
+		{"WGMMA", WGMMA, "sm_90"},
+		{"Tcgen05", Tcgen05, "sm_100 sm_103 sm_107 sm_110"},
+		{"BlockScale", Need{Arch: BlockScale}, "sm_120 sm_121"},
 	} {
-		got := ""
+		var got []string
 		for _, target := range All {
-			if target.Has(feature) {
-				if got != "" {
-					got += " "
-				}
-				got += target.Name
+			if c.what.On(target) {
+				got = append(got, target.Name)
 			}
 		}
-		if got != want {
-			t.Errorf("%s: %s, want %s", feature, got, want)
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }

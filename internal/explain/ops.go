@@ -129,7 +129,7 @@ func (w *writer) mapped(op *ir.Op, m tileaa.TensorMap) {
 
 // noTMA says, on GPUs that have TMA, why an access of a view does not use it.
 func (w *writer) noTMA(op *ir.Op, block tileaa.BlockTile) {
-	if !w.Target.Has("bulk") {
+	if !target.Bulk.On(w.Target) {
 		return
 	}
 	id, text := "RemarkMemoryTmaLoadFailed", "Failed to select TMA load instruction"

@@ -84,7 +84,7 @@ var unlowered = map[string]string{
 func having(f target.Family) string {
 	var names []string
 	for _, t := range target.All {
-		if t.Families&f != 0 {
+		if f.On(t) {
 			names = append(names, t.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/nvvm"
+	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/internal/driver"
@@ -106,8 +107,31 @@ func targetsSection(b *strings.Builder) {
 	}
 	b.WriteString("\n## Features of GPUs\n\nThat a feature has a row here says that the compiler knows who has it; whether it is used yet, the list on top says.\n\n")
 	table(b, "Feature", "What", "Needs")
-	for i := range target.Features {
-		f := &target.Features[i]
-		tableRow(b, code(f.Name), f.Text, f.Need.String())
+	for _, f := range features {
+		tableRow(b, code(f.name), f.what, ptxop.Must(f.row).Need.String())
 	}
+}
+
+// features are what GPUs have come to have, in that order: who has one is what an instruction of it needs.
+var features = []struct{ name, what, row string }{
+	{"ldmatrix", "8x8 matrices of 16-bit elements from shared memory to mma fragments", "ldmatrix.m8n8.x1.shared.b16"},
+	{"mma.f16", "warp-level f16 and int8 matrix product", "mma.m16n8k8.row.col.f32.f16.f16.f32"},
+	{"f16x2.minmax", "packed half minimum and maximum", "min.f16x2"},
+	{"cp.async", "asynchronous copies of 4, 8 or 16 bytes from global to shared memory", "cp.async.commit_group"},
+	{"mma.bf16", "warp-level bf16, tf32 and f64 matrix product, f16 and int8 of double depth", "mma.m16n8k16.row.col.f32.bf16.bf16.f32"},
+	{"bf16x2.fma", "packed bf16 fma, minimum and maximum", "fma.rn.bf16x2"},
+	{"redux", "integer reduction over a warp in one instruction", "redux.sync.add.u32"},
+	{"minmax.nan", "minimum and maximum that propagate NaN", "min.NaN.f32"},
+	{"fp8.cvt", "packed conversions from and to e4m3 and e5m2", "cvt.rn.f16x2.e4m3x2"},
+	{"mma.fp8", "warp-level e4m3 and e5m2 matrix product", "mma.m16n8k32.row.col.f32.e4m3.e4m3.f32"},
+	{"bf16x2.add", "packed bf16 addition and multiplication", "add.rn.bf16x2"},
+	{"stmatrix", "mma fragments to 8x8 matrices in shared memory", "stmatrix.m8n8.x1.shared.b16"},
+	{"cluster", "thread block clusters and distributed shared memory", "mapa.shared::cluster.u32"},
+	{"griddep", "programmatic dependent launch", "griddepcontrol.wait"},
+	{"bulk", "bulk and tensor-map copies, mbarrier transactions", "cp.async.bulk.tensor.1d"},
+	{"tensormap", "tensor maps that a kernel makes itself", "tensormap.replace.rank"},
+	{"wgmma", "warpgroup matrix product", "wgmma.m64n256k16.f32.f16.f16"},
+	{"tcgen05", "matrix product with accumulators in tensor memory", "tcgen05.mma.f16"},
+	{"fp4.cvt", "packed conversions from and to e2m1 and ue8m0", "cvt.rn.f16x2.e2m1x2"},
+	{"mma.blockscale", "warp-level block-scaled 8, 6 and 4 bit matrix product", "mma.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0"},
 }

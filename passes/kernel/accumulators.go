@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -212,7 +213,7 @@ func (l *liveness) addSum(op *ir.Op) {
 	if l.addPieces(op) {
 		return
 	}
-	if d, ok := ir.As[tileaa.Dot](op); ok && l.s.Target.Has("tcgen05") && l.ofTensorUnit(d) {
+	if d, ok := ir.As[tileaa.Dot](op); ok && target.Tcgen05.On(l.s.Target) && l.ofTensorUnit(d) {
 		l.late[op] = true
 		if tileaa.LastOfSum(d) != d {
 			return // the next one adds to it where it is

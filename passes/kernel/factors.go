@@ -3,6 +3,7 @@ package kernel
 import (
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -18,7 +19,7 @@ func HoldsInvariantFactors(s *pass.State, loop *ir.Op, warps int, registers func
 // InvariantFactorBytes is the shared memory for loop-invariant factors that asynchronous copies bring: for as many as do not fit the
 // threads' registers. A tile that is a factor twice counts once.
 func InvariantFactorBytes(s *pass.State, loop *ir.Op, warps int) (bytes int) {
-	if !s.Target.Has("cp.async") {
+	if !target.CpAsync.On(s.Target) {
 		return 0
 	}
 	share := func(v *ir.Value) int {

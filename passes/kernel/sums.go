@@ -5,6 +5,7 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -15,7 +16,7 @@ import (
 // with fewer rows than threads (which then share columns), and one that needs more columns than there are, with those of its scales.
 func TensorMemorySum(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok bool) {
 	d, isDot := ir.As[tileaa.Dot](op)
-	if !isDot || !s.Target.Has("tcgen05") {
+	if !isDot || !target.Tcgen05.On(s.Target) {
 		return nil, false
 	}
 	carried, adds := tileaa.OnlyAdds(op)

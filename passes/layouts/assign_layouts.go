@@ -337,7 +337,7 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 	}
 	var chain []*ir.Op
 	factor := v.HasOneUse() && tileaa.IsProduct(v.FirstUse().Owner())
-	if factor && (readsFactors(a.s.Target) || !a.s.Target.Has("cp.async")) { // no copies could bring it
+	if factor && (readsFactors(a.s.Target) || !target.CpAsync.On(a.s.Target)) { // no copies could bring it
 		return nil
 	}
 	for least := bits(v); len(chain) < maxWidening && v.HasOneUse(); {
@@ -365,7 +365,7 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 const maxWidening = 32
 
 // readsFactors reports whether products of groups of warps, or of the tensor unit, read factors in shared memory: what is computed for them is stored there.
-func readsFactors(t *target.Target) bool { return t.Has("wgmma") || t.Has("tcgen05") }
+func readsFactors(t *target.Target) bool { return (target.WGMMA | target.Tcgen05).On(t) }
 
 // loadedInLoop reports whether a tile is what an op of a loop loads, which copies may bring anywhere.
 func loadedInLoop(v *ir.Value) bool {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -29,7 +30,7 @@ import (
 // A map is of an array that is there before the first copy, from an address and strides that are multiples of 16 bytes, the strides less than 2^40 bytes, and of boxes as the buffer has them. What is
 // copied must not have been written by the kernel: it would have to pass from one way to memory to the other (PTX ISA, "Async Proxy").
 func MakeTensorMaps(s *pass.State) error {
-	if !s.TMA || !s.Target.Has("tensormap") {
+	if !s.TMA || !target.TensorMaps.On(s.Target) {
 		return nil
 	}
 	for _, entry := range s.Entries() {

@@ -9,6 +9,7 @@ import (
 
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -460,7 +461,7 @@ func computesBetween(s *pass.State, loop *ir.Op) (between bool) {
 func producerWarps(costs *pricing, warps int) int {
 	s := costs.s
 	room := s.Target.ThreadsPerBlock/layout.WarpSize - warps
-	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() || !s.Optimizes(costs.entry) || room <= 0 {
+	if !target.CpAsync.On(s.Target) || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() || !s.Optimizes(costs.entry) || room <= 0 {
 		return 0
 	}
 	if slices.ContainsFunc(costs.loopCosts(warps), func(l loopCost) bool {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -18,7 +19,7 @@ import (
 // be an iteration of the loop that was there: an inner loop would have nothing to copy ahead in its last iteration.
 func shortSteps(whole *pricing, warps []int, viable, rejected []candidate) (o, n []candidate) {
 	s, entry := whole.s, whole.entry
-	if !s.Target.Has("cp.async") {
+	if !target.CpAsync.On(s.Target) {
 		return viable, rejected
 	}
 	var limits []int

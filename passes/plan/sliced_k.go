@@ -7,6 +7,7 @@ import (
 
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -48,7 +49,7 @@ func slicedK(whole *pricing, warps []int, hinted int, viable, rejected []candida
 // would take too many registers beside the partial sums.
 func (p *pricing) gainsBySlices(warps int) bool {
 	bound := func(l loopCost) bool { return l.SharedMemoryBound(p.s.Target) }
-	return p.s.Target.Has("cp.async") && slices.ContainsFunc(p.loopCosts(warps), bound) && !needsElementAddresses(p.s, p.entry, p.products.Demands)
+	return target.CpAsync.On(p.s.Target) && slices.ContainsFunc(p.loopCosts(warps), bound) && !needsElementAddresses(p.s, p.entry, p.products.Demands)
 }
 
 // minSteps is the fewest steps along K of a slice: a warp loads the fragments of the second one while it multiplies the first.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/passes/kernel"
 )
 
@@ -14,7 +15,7 @@ const tensorSumPieceRegs = 64
 // worth a try where no plan with whole tiles fits, where threads write operands, and where each element of a sum has an address of its own:
 // the registers that are saved let another block be resident, which multiplies meanwhile.
 func tensorSumPlans(whole *pricing, plans []candidate, warps []int) (list []candidate) {
-	if !whole.s.Target.Has("tcgen05") || !whole.s.Optimizes(whole.entry) {
+	if !target.Tcgen05.On(whole.s.Target) || !whole.s.Optimizes(whole.entry) {
 		return nil
 	}
 	can := slices.ContainsFunc(plans, func(c candidate) bool { return c.plan != nil })

@@ -6,6 +6,7 @@ import (
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
@@ -218,9 +219,9 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		copied = copied && load.Code() == tileaa.OpTiledLoad && (alone || shared || load.Block() == op.Block())
 		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape
 		own := [2]atom.Elem{types.A, types.B}[i]
-		held := elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied
+		held := elem != own && elem != atom.TF32 || !target.CpAsync.On(s.Target) || scaled || !copied
 		read := p.OK && p.Atom.Atom.Group > 0 && !(p.Atom.Atom.ReadsShared(i, p.Atom.Swap) && kernel.CopiesSuit(v, p.Atom.Atom, i == 1)) // by threads
-		if d := v.DefiningOp(); read || (d == nil || (d.Code() != tileaa.OpTiledLoad || ps.staggersOperands(op)) && (held || !ps.ringsFit(op)) || !s.Target.Has("cp.async") || scaled) && !inUnit {
+		if d := v.DefiningOp(); read || (d == nil || (d.Code() != tileaa.OpTiledLoad || ps.staggersOperands(op)) && (held || !ps.ringsFit(op)) || !target.CpAsync.On(s.Target) || scaled) && !inUnit {
 			n := ps.loadedBytes(v, map[*ir.Value]bool{})
 			if n > 0 && scaled {
 				n = max(n, int(tileaa.AsTile(v).NumElements())*elem.Bits()/8)

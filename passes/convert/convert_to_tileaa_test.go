@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
+	cudadef "tileiras/dialects/cudatile/def"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/cleanup"
@@ -120,5 +122,35 @@ func TestEveryOperationHasARowThatLosesNothing(t *testing.T) {
 				t.Errorf("%s: %s is lost", d.Name, a.Name)
 			}
 		}
+	}
+}
+
+// TestEnumerationsHaveTheSameCases: attributes are copied by number, so an enumeration that both dialects have has the same cases in both.
+func TestEnumerationsHaveTheSameCases(t *testing.T) {
+	keywords := func(e *ir.EnumDef) (list []string) {
+		for i := range e.Cases {
+			list = append(list, e.Keyword(uint32(i)))
+		}
+		return list
+	}
+	source := map[string]*ir.EnumDef{}
+	for _, e := range cudadef.Enums {
+		source[e.GoType()] = e
+	}
+	shared := map[string]bool{}
+	for _, op := range tileaa.Dialect.Ops {
+		for i := range op.Args {
+			e := op.Args[i].Enum
+			if e == nil || source[e.GoType()] == nil || shared[e.GoType()] {
+				continue
+			}
+			shared[e.GoType()] = true
+			if was, is := keywords(source[e.GoType()]), keywords(e); !slices.Equal(was, is) {
+				t.Errorf("%s is %q in cuda_tile and %q in TileAA", e.GoType(), was, is)
+			}
+		}
+	}
+	if len(shared) != 9 {
+		t.Errorf("%d enumerations are in both dialects", len(shared))
 	}
 }

@@ -16,17 +16,9 @@ func (r *run) explain(st *pass.State, t *target.Target) {
 	if !r.opts.Remarks {
 		return
 	}
-	in := &explain.Input{Ctx: st.Ctx, Module: st.Module, Target: t, TMA: st.TMA, Plans: map[string][]explain.Plan{}, Decided: r.opts.decided}
+	in := &explain.Input{Ctx: st.Ctx, Module: st.Module, Target: t, TMA: st.TMA, Plans: st.Plans, Notes: st.Notes, Decided: r.opts.decided}
 	if r.input.Module != st.Module {
 		in.Source = r.input.Module
-	}
-	for name, list := range st.Plans { // fills a map: the order cannot matter
-		for _, c := range list {
-			in.Plans[name] = append(in.Plans[name], explain.Plan{Name: c.Name, Attr: c.Plan, Cost: c.Cost, Partial: c.Partial, Failed: c.Failed})
-		}
-	}
-	for _, n := range st.Notes {
-		in.Notes = append(in.Notes, explain.Note{Pass: n.Pass, Loc: n.Loc, Text: n.Text, Passed: n.Passed})
 	}
 	r.remarks = explain.Remarks(in)
 }

@@ -16,6 +16,7 @@ import (
 	"tileiras/internal/remark"
 	"tileiras/ir"
 	"tileiras/passes/facts"
+	"tileiras/passes/pass"
 )
 
 // Input is what a compile leaves.
@@ -24,9 +25,9 @@ type Input struct {
 	Source *ir.Op // the module as it was read; nil when it was no cuda_tile
 	Module *ir.Op // the last TileAA module
 	Target *target.Target
-	TMA    bool              // tensor maps were asked for
-	Plans  map[string][]Plan // by kernel: the plans in the order of preference
-	Notes  []Note
+	TMA    bool                        // tensor maps were asked for
+	Plans  map[string][]pass.Candidate // by kernel: the plans in the order of preference
+	Notes  []pass.Note
 
 	Decided func(pass string) bool // whether the compile came past a pass, which may have had nothing to do
 }
@@ -41,23 +42,6 @@ const (
 	decidesLoops       = "allocate-shared" // what runs ahead in them, and why not
 	decidesShared      = "allocate-shared" // buffers, and what a block takes
 )
-
-// Plan is a candidate of plan-kernel.
-type Plan struct {
-	Name    string
-	Attr    *tileaa.PlanAttr // nil when there is no such plan
-	Cost    int              // estimated, in quarter cycles of a multiprocessor
-	Partial bool             // nobody knows what the rest costs
-	Failed  string           // why it could not be realised, or cannot be; "" when it was taken, or never tried
-}
-
-// Note is what a pass said about a choice.
-type Note struct {
-	Pass   string // plan-kernel
-	Loc    ir.Location
-	Text   string
-	Passed bool
-}
 
 // Remarks lists everything that there is to say, kernel by kernel, in the order of the source.
 func Remarks(in *Input) []remark.Remark {
@@ -252,26 +236,26 @@ func (w *writer) plan() {
 	selected := false
 	for i, p := range w.Plans[name] {
 		args := []remark.Arg{arg("Name", p.Name), arg("Rank", i+1)}
-		if p.Attr != nil {
+		if p.Plan != nil {
 			if !p.Partial {
 				args = append(args, arg("Cost", p.Cost))
 			}
-			args = append(args, planArgs(p.Attr)...)
+			args = append(args, planArgs(p.Plan)...)
 		}
 		switch {
-		case p.Attr == nil:
+		case p.Plan == nil:
 			w.add(w.entry, remark.Plan, remark.Missed, "RemarkPlanRejected", "Plan cannot be: "+p.Name, append(args, arg("Reason", p.Failed))...)
 		case p.Failed != "":
-			w.add(w.entry, remark.Plan, remark.Missed, "RemarkPlanRejected", "Plan cannot be realised: "+planText(p.Attr), append(args, arg("Reason", p.Failed))...)
+			w.add(w.entry, remark.Plan, remark.Missed, "RemarkPlanRejected", "Plan cannot be realised: "+planText(p.Plan), append(args, arg("Reason", p.Failed))...)
 		case !selected:
 			selected = true
 			w.add(w.entry, remark.Plan, remark.Passed, "RemarkPlanSelected", "Plan: "+planText(taken), args...)
 		default:
 			reason := "the estimate ranks it lower"
-			if cuts(p.Attr) > cuts(taken) { // then costs do not compare
+			if cuts(p.Plan) > cuts(taken) { // then costs do not compare
 				reason = "it cuts what the plan taken leaves whole"
 			}
-			w.add(w.entry, remark.Plan, remark.Analysis, "RemarkPlanAlternative", "Plan not taken: "+planText(p.Attr), append(args, arg("Reason", reason))...)
+			w.add(w.entry, remark.Plan, remark.Analysis, "RemarkPlanAlternative", "Plan not taken: "+planText(p.Plan), append(args, arg("Reason", reason))...)
 		}
 	}
 	if !selected { // it was there already, in a text

@@ -1,11 +1,11 @@
 package ir
 
 // IsDead reports whether an op can be erased: no result is used, and it has no effect.
-func IsDead(op *Op) bool { return !op.HasUses() && WithoutEffect(op) }
+func IsDead(op *Op) bool { return !op.HasUses() && withoutEffect(op) }
 
-// WithoutEffect reports whether an op does nothing but compute its results: it and all ops inside it are pure or terminators of its
+// withoutEffect reports whether an op does nothing but compute its results: it and all ops inside it are pure or terminators of its
 // regions. A loop without a trip count may not terminate, which is an effect; a for does.
-func WithoutEffect(op *Op) bool {
+func withoutEffect(op *Op) bool {
 	if op.Traits().Has(Terminator) || op.Def == Unregistered {
 		return false
 	}

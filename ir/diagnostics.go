@@ -26,8 +26,8 @@ type Diagnostic struct {
 	Notes    []Diagnostic
 }
 
-// MaxDiagnostics is how many diagnostics a compile keeps; the rest is counted.
-const MaxDiagnostics = 1000
+// maxDiagnostics is how many diagnostics a compile keeps; the rest is counted.
+const maxDiagnostics = 1000
 
 // Diagnostics collects what one compile has to say: never the same thing twice.
 type Diagnostics struct {
@@ -54,7 +54,7 @@ func (d *Diagnostics) Add(sev Severity, loc Location, format string, args ...any
 		return dg
 	}
 	d.seen[key] = true
-	if len(d.List) >= MaxDiagnostics {
+	if len(d.List) >= maxDiagnostics {
 		d.Dropped++
 		return dg
 	}

@@ -29,8 +29,8 @@ const maxSource = 1 << 30
 // name each time they are used, so a short text could otherwise describe more than any memory holds.
 func maxParts(n int) int { return 1<<20 + 16*n }
 
-// MaxTextDepth is how deep regions, types, attributes and locations may nest in a text.
-const MaxTextDepth = 256
+// maxTextDepth is how deep regions, types, attributes and locations may nest in a text.
+const maxTextDepth = 256
 
 // Parser reads the text form. Its methods read what their name says and report when it is not there; after the first
 // error the source looks as if it ended, every method returns its zero value, and Err is that error. So hooks need to look
@@ -197,8 +197,8 @@ func (p *Parser) enter() bool {
 	if !p.count(1) {
 		return false
 	}
-	if p.depth >= MaxTextDepth {
-		p.fail(p.tok.pos, "nesting is deeper than %d levels", MaxTextDepth)
+	if p.depth >= maxTextDepth {
+		p.fail(p.tok.pos, "nesting is deeper than %d levels", maxTextDepth)
 		return false
 	}
 	p.depth++

@@ -216,8 +216,8 @@ type debugNode struct {
 }
 
 // maxLocDepth bounds the nesting of locations that is printed, so that the text can be read back (a level takes at most
-// two of MaxTextDepth); what is deeper is cut to unknown.
-const maxLocDepth = MaxTextDepth/2 - 8
+// two of maxTextDepth); what is deeper is cut to unknown.
+const maxLocDepth = maxTextDepth/2 - 8
 
 // partMark stands for a part in the body of a debugNode; no quoted text contains it.
 const partMark = "\x00"

@@ -31,7 +31,7 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	lane := take(&queue, LaneBits)
 	warp := take(&queue, Log2(warps))
 	// What is left: the row first, so that a thread's accesses run along memory.
-	queue = append(Intersect(queue, rest), Independent(queue, rest)...)
+	queue = append(Intersect(queue, rest), independent(queue, rest)...)
 	return Replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 

@@ -90,7 +90,7 @@ func (m MemLayout) boxes(fast, elemBytes, width int) (b Boxes, ok bool) {
 		}
 	}
 	for part := range 1 << len(rest) {
-		corner := coords(m.shape, Matrix{Cols: rest}.Apply(uint64(part)))
+		corner := coords(m.shape, Matrix{Cols: rest}.apply(uint64(part)))
 		b.Parts = append(b.Parts, BoxPart{corner, part << n * elemBytes})
 	}
 	return b, true

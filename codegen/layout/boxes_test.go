@@ -59,7 +59,7 @@ func TestBoxesPutElementsWhereTheBufferHasThem(t *testing.T) {
 				address := base + p.Offset + j*elemBytes
 				address ^= (address >> 7 & chunks) << 4
 				address -= base
-				if want := m.Offset(flatten(shape, at)) * elemBytes; address != want {
+				if want := m.offset(flatten(shape, at)) * elemBytes; address != want {
 					t.Fatalf("%v: %+v puts element %v at %d, where %d is meant", m, b, at, address, want)
 				}
 				seen[address] = true

@@ -181,7 +181,7 @@ func (c conversion) rename() (regs []int, ok bool) {
 
 // table lists a map on register numbers.
 func table(m Matrix) []int {
-	images := m.Table()
+	images := m.table()
 	out := make([]int, len(images))
 	for i, x := range images {
 		out[i] = int(x)
@@ -276,7 +276,7 @@ func (c conversion) shuffle() (Plan, bool) {
 	lanes := len(m.lane)
 	img := make([]uint64, lanes) // N l | (P F + Q) l, as places
 	for i := range img {
-		img[i] = m.lane[i] ^ Matrix{Cols: m.reg}.Apply(f[i])
+		img[i] = m.lane[i] ^ Matrix{Cols: m.reg}.apply(f[i])
 	}
 	s := &Span{}
 	for _, v := range img {
@@ -284,8 +284,8 @@ func (c conversion) shuffle() (Plan, bool) {
 	}
 	selector := Matrix{Cols: make([]uint64, lanes)}
 	for i := range selector.Cols {
-		_, from := s.Reduce(1 << i) // lanes that nobody reads may select anything
-		selector.Cols[i] = Matrix{Cols: img}.Apply(from) & regPart
+		_, from := s.reduce(1 << i) // lanes that nobody reads may select anything
+		selector.Cols[i] = Matrix{Cols: img}.apply(from) & regPart
 	}
 	p := Plan{Kind: Shuffle, Regs: table(m.fill), LaneIdentity: true}
 	pre := slices.Clone(selector.Cols)
@@ -296,12 +296,12 @@ func (c conversion) shuffle() (Plan, bool) {
 	for _, v := range m.warp {
 		p.Lanes = append(p.Lanes, int(v>>32))
 		p.LaneIdentity = p.LaneIdentity && v>>32 == 0
-		pre = append(pre, v&regPart^selector.Apply(v>>32))
+		pre = append(pre, v&regPart^selector.apply(v>>32))
 	}
 	p.Pre, p.Post = swaps(pre), swaps(f)
 	for k := range 1 << len(m.reg) {
-		v := Matrix{Cols: m.reg}.Apply(uint64(k))
-		p.Rounds = append(p.Rounds, Round{Src: int(v&regPart ^ selector.Apply(v>>32)), Xor: int(v >> 32)})
+		v := Matrix{Cols: m.reg}.apply(uint64(k))
+		p.Rounds = append(p.Rounds, Round{Src: int(v&regPart ^ selector.apply(v>>32)), Xor: int(v >> 32)})
 	}
 	return p, true
 }
@@ -321,9 +321,9 @@ func (m sourceMap) offsets() (f []uint64, ok bool) {
 	}
 	// The sources of replicas are sums of those of the others, and F is linear: with it these lane bits change neither the lane that is read nor the register.
 	for _, v := range m.lane {
-		_, from := all.Reduce(v)
+		_, from := all.reduce(v)
 		here := place(from, len(m.reg))
-		f = append(f, here&regPart^readers.Apply(here>>32))
+		f = append(f, here&regPart^readers.apply(here>>32))
 	}
 	return f, true
 }
@@ -348,7 +348,7 @@ func (m sourceMap) readers(lanes []int) (f Matrix, ok bool) {
 	}
 	for _, i := range clash {
 		from, _ := read.Solve(m.lane[i] >> 32)
-		name := 1<<i ^ names.Apply(from)
+		name := 1<<i ^ names.apply(from)
 		r, direct := regLanes.Solve(name)
 		if !direct || read.Contains(name) {
 			k := slices.IndexFunc(m.reg, func(v uint64) bool { return !read.Contains(v >> 32) })
@@ -358,14 +358,14 @@ func (m sourceMap) readers(lanes []int) (f Matrix, ok bool) {
 			r = 1 << k
 		}
 		f.Cols[i] = r
-		read.Add(Matrix{Cols: m.reg}.Apply(r) >> 32)
+		read.Add(Matrix{Cols: m.reg}.apply(r) >> 32)
 	}
 	return f, true
 }
 
 // swaps factors a linear map from thread bits to register numbers into the fewest swaps: as many as its rank.
 func swaps(cols []uint64) []Swap {
-	regs := Independent(cols)
+	regs := independent(cols)
 	s := NewSpan(regs...)
 	out := make([]Swap, len(regs))
 	for i, r := range regs {

@@ -88,7 +88,7 @@ func runShared(p SharedPlan, src, dst Layout) values {
 	x, mem := hold(src), make([]uint64, p.Mem.Size())
 	for t := range x {
 		for _, g := range store.Groups {
-			at := store.ThreadOffset(t%32, t/32) ^ g.Offset
+			at := store.threadOffset(t%32, t/32) ^ g.Offset
 			for i, r := range g.Regs {
 				mem[at+uint64(i)] = x[t][r]
 			}
@@ -98,7 +98,7 @@ func runShared(p SharedPlan, src, dst Layout) values {
 	for t := range out {
 		out[t] = make([]uint64, dst.Regs())
 		for _, g := range load.Groups {
-			at := load.ThreadOffset(t%32, t/32) ^ g.Offset
+			at := load.threadOffset(t%32, t/32) ^ g.Offset
 			for i, r := range g.Regs {
 				out[t][r] = mem[at+uint64(i)]
 			}
@@ -137,11 +137,11 @@ func drawInWarp(t *rapid.T, l Layout) Layout {
 	m := Matrix{Cols: inner}
 	var cols []uint64
 	for _, c := range drawInvertible(t, n) {
-		cols = append(cols, m.Apply(c))
+		cols = append(cols, m.apply(c))
 	}
 	b := Bases{Reg: cols[:n-5], Lane: cols[n-5:]}
 	for _, w := range l.bases[Warp] {
-		b.Warp = append(b.Warp, w^m.Apply(drawVector(t, n)))
+		b.Warp = append(b.Warp, w^m.apply(drawVector(t, n)))
 	}
 	return Must(l.shape, b)
 }
@@ -307,7 +307,7 @@ func drawRelated(t *rapid.T, l Layout) Layout {
 		m := Matrix{Cols: l.columns(dims...)}
 		var cols []uint64
 		for _, c := range drawInvertible(t, len(m.Cols)) {
-			cols = append(cols, m.Apply(c))
+			cols = append(cols, m.apply(c))
 		}
 		return cols
 	}

@@ -23,8 +23,8 @@ func checkDescriptor(t *testing.T, m MemLayout, d Descriptor, n, k, esz int) {
 	t.Helper()
 	for e := range uint64(1) << m.Bits() {
 		x := coords(m.shape, e)
-		start := m.Offset(flatten(m.shape, []int{x[0], x[1] / n * n, x[2] / k * k})) * esz
-		if got, want := canonical(d, start, x[1]%n, x[2]%k, esz), m.Offset(e)*esz; got != want {
+		start := m.offset(flatten(m.shape, []int{x[0], x[1] / n * n, x[2] / k * k})) * esz
+		if got, want := canonical(d, start, x[1]%n, x[2]%k, esz), m.offset(e)*esz; got != want {
 			t.Fatalf("%s, %v: element %v is said to be byte %d, is at %d", m, d, x, got, want)
 		}
 	}

@@ -22,7 +22,7 @@ func NewSpan(vs ...uint64) *Span {
 
 // Add offers the next generator and reports whether it was independent of those before.
 func (s *Span) Add(v uint64) bool {
-	rest, from := s.Reduce(v)
+	rest, from := s.reduce(v)
 	from |= 1 << s.n
 	s.n++
 	if rest == 0 {
@@ -34,8 +34,8 @@ func (s *Span) Add(v uint64) bool {
 	return true
 }
 
-// Reduce splits v into a sum of generators (a mask over the order of Add) and what is left of it, 0 exactly when v is a member.
-func (s *Span) Reduce(v uint64) (rest, from uint64) {
+// reduce splits v into a sum of generators (a mask over the order of Add) and what is left of it, 0 exactly when v is a member.
+func (s *Span) reduce(v uint64) (rest, from uint64) {
 	for below := v; below != 0; {
 		i := bits.Len64(below) - 1
 		v ^= s.rows[i]
@@ -47,21 +47,18 @@ func (s *Span) Reduce(v uint64) (rest, from uint64) {
 
 // Solve writes v as a sum of generators, given as a mask over the order of Add.
 func (s *Span) Solve(v uint64) (from uint64, ok bool) {
-	rest, from := s.Reduce(v)
+	rest, from := s.reduce(v)
 	return from, rest == 0
 }
 
 // Contains reports whether v is a member.
 func (s *Span) Contains(v uint64) bool {
-	rest, _ := s.Reduce(v)
+	rest, _ := s.reduce(v)
 	return rest == 0
 }
 
-// Dim is the dimension of the subspace.
-func (s *Span) Dim() int { return s.dim }
-
-// Basis is the reduced echelon basis, by ascending leading bit: equal subspaces have equal bases.
-func (s *Span) Basis() []uint64 {
+// basis is the reduced echelon basis, by ascending leading bit: equal subspaces have equal bases.
+func (s *Span) basis() []uint64 {
 	out := make([]uint64, 0, s.dim)
 	for i, row := range s.rows {
 		if row == 0 {
@@ -77,11 +74,11 @@ func (s *Span) Basis() []uint64 {
 	return out
 }
 
-// Rank is the dimension of the span of vs.
-func Rank(vs []uint64) int { return NewSpan(vs...).Dim() }
+// rank is the dimension of the span of vs.
+func rank(vs []uint64) int { return NewSpan(vs...).dim }
 
-// Independent returns the vectors of vs that are independent of those in some lists and of those before them.
-func Independent(vs []uint64, of ...[]uint64) []uint64 {
+// independent returns the vectors of vs that are independent of those in some lists and of those before them.
+func independent(vs []uint64, of ...[]uint64) []uint64 {
 	s := &Span{}
 	for _, list := range of {
 		for _, v := range list {
@@ -99,7 +96,7 @@ func Independent(vs []uint64, of ...[]uint64) []uint64 {
 
 // insert is Add that does not count v as a generator, so that any number fits.
 func (s *Span) insert(v uint64) bool {
-	rest, _ := s.Reduce(v)
+	rest, _ := s.reduce(v)
 	if rest == 0 {
 		return false
 	}
@@ -110,12 +107,12 @@ func (s *Span) insert(v uint64) bool {
 
 // Intersect is a basis of span(a) intersected with span(b), in reduced echelon form.
 func Intersect(a, b []uint64) []uint64 {
-	a, b = NewSpan(a...).Basis(), NewSpan(b...).Basis()
+	a, b = NewSpan(a...).basis(), NewSpan(b...).basis()
 	s := NewSpan(a...)
 	out := &Span{}
 	for _, v := range b {
 		// A b-vector that depends on what is before closes a relation; the a-part of the relation is a common vector.
-		rest, from := s.Reduce(v)
+		rest, from := s.reduce(v)
 		if rest != 0 {
 			s.rows[bits.Len64(rest)-1], s.from[bits.Len64(rest)-1] = rest, from
 			continue
@@ -128,7 +125,7 @@ func Intersect(a, b []uint64) []uint64 {
 		}
 		out.Add(common)
 	}
-	return out.Basis()
+	return out.basis()
 }
 
 func units(n int) []uint64 {
@@ -145,8 +142,8 @@ type Matrix struct {
 	Rows int
 }
 
-// Apply is the image of x: the sum of the columns of its set bits.
-func (m Matrix) Apply(x uint64) uint64 {
+// apply is the image of x: the sum of the columns of its set bits.
+func (m Matrix) apply(x uint64) uint64 {
 	var y uint64
 	for ; x != 0; x &= x - 1 {
 		if i := bits.TrailingZeros64(x); i < len(m.Cols) {
@@ -156,8 +153,8 @@ func (m Matrix) Apply(x uint64) uint64 {
 	return y
 }
 
-// Table is the images of all vectors.
-func (m Matrix) Table() []uint64 {
+// table is the images of all vectors.
+func (m Matrix) table() []uint64 {
 	images := make([]uint64, 1<<len(m.Cols))
 	for i, c := range m.Cols {
 		for x := range 1 << i {
@@ -167,9 +164,9 @@ func (m Matrix) Table() []uint64 {
 	return images
 }
 
-// RightInverse is the map r with m(r(y)) = y whose values use pivot columns only (free variables are 0).
+// rightInverse is the map r with m(r(y)) = y whose values use pivot columns only (free variables are 0).
 // ok is false when m is not surjective.
-func (m Matrix) RightInverse() (r Matrix, ok bool) {
+func (m Matrix) rightInverse() (r Matrix, ok bool) {
 	s := NewSpan(m.Cols...)
 	r = Matrix{make([]uint64, m.Rows), len(m.Cols)}
 	for i := range r.Cols {

@@ -31,19 +31,19 @@ func TestSpanHoldsExactlyTheSumsOfItsGenerators(t *testing.T) {
 		const n = 7
 		vs := drawVectors(t, n)
 		s, all := NewSpan(vs...), members(vs)
-		if 1<<s.Dim() != len(all) {
-			t.Fatalf("dim %d, %d members", s.Dim(), len(all))
+		if 1<<s.dim != len(all) {
+			t.Fatalf("dim %d, %d members", s.dim, len(all))
 		}
 		for v := range uint64(1 << n) {
 			from, ok := s.Solve(v)
 			if ok != all[v] {
 				t.Fatalf("%b: member %v, want %v", v, ok, all[v])
 			}
-			if ok && (Matrix{Cols: vs}).Apply(from) != v {
+			if ok && (Matrix{Cols: vs}).apply(from) != v {
 				t.Fatalf("%b is not the sum of generators %b", v, from)
 			}
 		}
-		if !slices.Equal(NewSpan(s.Basis()...).Basis(), s.Basis()) || len(members(s.Basis())) != len(all) {
+		if !slices.Equal(NewSpan(s.basis()...).basis(), s.basis()) || len(members(s.basis())) != len(all) {
 			t.Fatal("the echelon basis spans something else")
 		}
 	})
@@ -74,7 +74,7 @@ func TestIntersectTakesListsOfAnyLength(t *testing.T) {
 func TestIndependentVectorsEnlargeTheSpan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		vs, a, b := drawVectors(t, 6), drawVectors(t, 6), drawVectors(t, 6)
-		got := Independent(vs, a, b)
+		got := independent(vs, a, b)
 		span := slices.Concat(a, b)
 		for _, v := range vs {
 			if members(span)[v] {
@@ -95,7 +95,7 @@ func TestIndependentVectorsEnlargeTheSpan(t *testing.T) {
 func TestMatricesAreLinear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := Matrix{Cols: drawVectors(t, 4)}
-		table := m.Table()
+		table := m.table()
 		if len(table) != 1<<len(m.Cols) {
 			t.Fatalf("%d images of %d columns", len(table), len(m.Cols))
 		}
@@ -104,7 +104,7 @@ func TestMatricesAreLinear(t *testing.T) {
 			for i, c := range m.Cols {
 				want ^= uint64(x>>i&1) * c
 			}
-			if got := m.Apply(uint64(x)); got != want || x < len(table) && table[x] != want {
+			if got := m.apply(uint64(x)); got != want || x < len(table) && table[x] != want {
 				t.Fatalf("%v of %b is %b, want %b", m.Cols, x, got, want)
 			}
 		}
@@ -114,13 +114,13 @@ func TestMatricesAreLinear(t *testing.T) {
 func TestRightInverseSolvesEveryEquation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := Matrix{drawVectors(t, 4), 4}
-		r, ok := m.RightInverse()
+		r, ok := m.rightInverse()
 		if ok != (len(members(m.Cols)) == 1<<4) {
 			t.Fatalf("%v has a right inverse: %v", m, ok)
 		}
 		for i, c := range r.Cols {
-			if m.Apply(c) != 1<<i {
-				t.Fatalf("%v: m(r(%b)) = %b", m, 1<<i, m.Apply(c))
+			if m.apply(c) != 1<<i {
+				t.Fatalf("%v: m(r(%b)) = %b", m, 1<<i, m.apply(c))
 			}
 		}
 	})
@@ -129,9 +129,9 @@ func TestRightInverseSolvesEveryEquation(t *testing.T) {
 func TestInverseOfAnInvertibleMapIsTwoSided(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := Matrix{drawInvertible(t, 6), 6}
-		r, ok := m.RightInverse()
+		r, ok := m.rightInverse()
 		for i := range 6 {
-			if !ok || r.Apply(m.Cols[i]) != 1<<i || m.Apply(r.Cols[i]) != 1<<i {
+			if !ok || r.apply(m.Cols[i]) != 1<<i || m.apply(r.Cols[i]) != 1<<i {
 				t.Fatalf("%v is not the inverse of %v", r, m)
 			}
 		}

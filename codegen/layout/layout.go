@@ -214,8 +214,8 @@ func (l Layout) Bases() Bases {
 
 // Apply is the element held at a place, as a flat row-major number.
 func (l Layout) Apply(reg, lane, warp, block int) uint64 {
-	return Matrix{Cols: l.bases[Reg]}.Apply(uint64(reg)) ^ Matrix{Cols: l.bases[Lane]}.Apply(uint64(lane)) ^
-		Matrix{Cols: l.bases[Warp]}.Apply(uint64(warp)) ^ Matrix{Cols: l.bases[Block]}.Apply(uint64(block))
+	return Matrix{Cols: l.bases[Reg]}.apply(uint64(reg)) ^ Matrix{Cols: l.bases[Lane]}.apply(uint64(lane)) ^
+		Matrix{Cols: l.bases[Warp]}.apply(uint64(warp)) ^ Matrix{Cols: l.bases[Block]}.apply(uint64(block))
 }
 
 // Coords splits a flat element number into one coordinate per dimension.
@@ -262,7 +262,7 @@ func (l Layout) columns(dims ...Dim) []uint64 {
 }
 
 // IsSurjective reports whether every element of the tile is held somewhere.
-func (l Layout) IsSurjective() bool { return Rank(l.Matrix().Cols) == l.OutBits() }
+func (l Layout) IsSurjective() bool { return rank(l.Matrix().Cols) == l.OutBits() }
 
 // IsBijective reports whether every element is held exactly once.
 func (l Layout) IsBijective() bool {

@@ -105,7 +105,7 @@ func matrixPlan(p MatrixPlan, reg []uint64, choose []int) MatrixPlan {
 		for i, bit := range choose[matrices:] {
 			first |= a >> i & 1 << bit
 		}
-		acc.Offset = Matrix{Cols: reg}.Apply(uint64(first))
+		acc.Offset = Matrix{Cols: reg}.apply(uint64(first))
 		acc.Regs, regs = regs[:p.Num:p.Num], regs[p.Num:]
 		for x := range acc.Regs {
 			r := first
@@ -123,7 +123,7 @@ func (p MatrixPlan) Conflict(m MemLayout, elemBits int) int {
 	matrix := func(warp, number int, offset uint64) int {
 		var rows [matrixRows]int
 		for i := range rows {
-			rows[i] = m.padded(p.RowOffset(number*matrixRows+i, warp)^offset) * elemBits / 8
+			rows[i] = m.padded(p.rowOffset(number*matrixRows+i, warp)^offset) * elemBits / 8
 		}
 		return waveCount(rows[:], matrixRowBytes)
 	}
@@ -141,7 +141,7 @@ func (p MatrixPlan) Conflict(m MemLayout, elemBits int) int {
 	return worst
 }
 
-// RowOffset is the thread's part of the offset of the row that a lane supplies, in elements.
-func (p MatrixPlan) RowOffset(lane, warp int) uint64 {
-	return Matrix{Cols: p.Lane}.Apply(uint64(lane)) ^ Matrix{Cols: p.Warp}.Apply(uint64(warp))
+// rowOffset is the thread's part of the offset of the row that a lane supplies, in elements.
+func (p MatrixPlan) rowOffset(lane, warp int) uint64 {
+	return Matrix{Cols: p.Lane}.apply(uint64(lane)) ^ Matrix{Cols: p.Warp}.apply(uint64(warp))
 }

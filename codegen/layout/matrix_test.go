@@ -21,9 +21,9 @@ func runMatrix(p MatrixPlan, m MemLayout, l Layout, elemBits int) values {
 			for x := range p.Num {
 				var matrix [8][]uint64
 				for i := range matrix {
-					at := p.RowOffset(x*8+i, warp) ^ a.Offset
+					at := p.rowOffset(x*8+i, warp) ^ a.Offset
 					for e := range perRow {
-						matrix[i] = append(matrix[i], m.At(at+uint64(e)))
+						matrix[i] = append(matrix[i], m.at(at+uint64(e)))
 					}
 				}
 				for lane := range 32 {
@@ -69,10 +69,10 @@ func checkMatrix(t rapid.TB, p MatrixPlan, m MemLayout, l Layout, elemBits int) 
 			for x := range p.Num {
 				var begins []int
 				for i := range 8 {
-					first := m.At(p.RowOffset(x*8+i, warp) ^ a.Offset)
-					begins = append(begins, m.Offset(first)*elemBits/8)
+					first := m.at(p.rowOffset(x*8+i, warp) ^ a.Offset)
+					begins = append(begins, m.offset(first)*elemBits/8)
 					for e := range 128 / elemBits {
-						if m.Offset(m.At(m.Linear(first)+uint64(e))) != m.Offset(first)+e {
+						if m.offset(m.at(m.Linear(first)+uint64(e))) != m.offset(first)+e {
 							t.Fatalf("%s in %s: padding in a row of matrix %d", l, m, x)
 						}
 					}

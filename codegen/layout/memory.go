@@ -33,7 +33,7 @@ func NewMem(shape []int, bases []uint64, every, pad int) (MemLayout, error) {
 			return MemLayout{}, fmt.Errorf("layout: basis offset[%d] is outside the shape %s", i, formatShape(shape))
 		}
 	}
-	inv, ok := Matrix{bases, n}.RightInverse()
+	inv, ok := Matrix{bases, n}.rightInverse()
 	if !ok || len(bases) != n {
 		return MemLayout{}, fmt.Errorf("layout: the offsets of %s do not hold every element exactly once", formatShape(shape))
 	}
@@ -53,8 +53,8 @@ func mustMem(shape []int, bases []uint64, every, pad int) MemLayout {
 	return m
 }
 
-// IsZero reports whether m is the zero MemLayout, which is no layout at all.
-func (m MemLayout) IsZero() bool { return m.key == nil }
+// isZero reports whether m is the zero MemLayout, which is no layout at all.
+func (m MemLayout) isZero() bool { return m.key == nil }
 
 // Key identifies the layout: equal keys, equal layouts. It is the text form.
 func (m MemLayout) Key() string { return m.String() }
@@ -64,7 +64,7 @@ func (m MemLayout) Equal(o MemLayout) bool {
 	if m.key == o.key {
 		return true
 	}
-	return !m.IsZero() && !o.IsZero() && slices.Equal(m.shape, o.shape) && slices.Equal(m.bases, o.bases) && m.every == o.every && m.pad == o.pad
+	return !m.isZero() && !o.isZero() && slices.Equal(m.shape, o.shape) && slices.Equal(m.bases, o.bases) && m.every == o.every && m.pad == o.pad
 }
 
 // Shape is the shape of the tile. The caller must not change it.
@@ -73,8 +73,8 @@ func (m MemLayout) Shape() []int { return m.shape }
 // Bits is the number of offset bits.
 func (m MemLayout) Bits() int { return len(m.bases) }
 
-// Basis is the element that offset bit i selects.
-func (m MemLayout) Basis(i int) uint64 { return m.bases[i] }
+// basis is the element that offset bit i selects.
+func (m MemLayout) basis(i int) uint64 { return m.bases[i] }
 
 // Padding is the number of unused elements and after how many used ones they come; 0, 0 without padding.
 func (m MemLayout) Padding() (pad, every int) { return m.pad, m.every }
@@ -83,7 +83,7 @@ func (m MemLayout) Padding() (pad, every int) { return m.pad, m.every }
 func (m MemLayout) Size() int { return m.padded(1<<len(m.bases)-1) + 1 }
 
 // Linear is the offset of an element before padding: linear over F2.
-func (m MemLayout) Linear(flat uint64) uint64 { return Matrix{Cols: m.offsets}.Apply(flat) }
+func (m MemLayout) Linear(flat uint64) uint64 { return Matrix{Cols: m.offsets}.apply(flat) }
 
 // linear is Linear of each of several elements.
 func (m MemLayout) linear(flat []uint64) []uint64 {
@@ -94,8 +94,8 @@ func (m MemLayout) linear(flat []uint64) []uint64 {
 	return offsets
 }
 
-// Offset is the offset of an element, in elements.
-func (m MemLayout) Offset(flat uint64) int { return m.padded(m.Linear(flat)) }
+// offset is the offset of an element, in elements.
+func (m MemLayout) offset(flat uint64) int { return m.padded(m.Linear(flat)) }
 
 func (m MemLayout) padded(offset uint64) int {
 	if m.every == 0 {
@@ -104,12 +104,12 @@ func (m MemLayout) padded(offset uint64) int {
 	return int(offset) + int(offset)/m.every*m.pad
 }
 
-// At is the element stored at an offset that is not padding; the inverse of Linear.
-func (m MemLayout) At(linear uint64) uint64 { return Matrix{Cols: m.bases}.Apply(linear) }
+// at is the element stored at an offset that is not padding; the inverse of Linear.
+func (m MemLayout) at(linear uint64) uint64 { return Matrix{Cols: m.bases}.apply(linear) }
 
 // String is the canonical text: {offset=[[0,1],[0,2]], pad=[[8,128]]} : 64x64, with pad=[[elements, after every]]. ParseMem reads it.
 func (m MemLayout) String() string {
-	if m.IsZero() {
+	if m.isZero() {
 		return ""
 	}
 	return m.key.get(m.format)
@@ -248,7 +248,7 @@ func SwizzledRotated(shape, order []int, elemBytes, width, first, rowBits, place
 }
 
 // Vectors splits an access between registers and memory into vector accesses, each of one group of registers. The offset of
-// group i in a thread is Groups[i].Offset ^ ThreadOffset of the thread, in elements, before padding.
+// group i in a thread is Groups[i].Offset ^ threadOffset of the thread, in elements, before padding.
 type Vectors struct {
 	Vec    int      // elements per access
 	Groups []Vector // one access each
@@ -273,8 +273,8 @@ func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
 	v.Reps = l.RegReps()
 	v.Groups = make([]Vector, 0, len(v.Reps)/vec)
 	regs := make([]int, len(v.Reps))
-	places := step.Table()
-	for r, offset := range (Matrix{Cols: m.linear(l.bases[Reg])}).Table() {
+	places := step.table()
+	for r, offset := range (Matrix{Cols: m.linear(l.bases[Reg])}).table() {
 		if v.Reps[r] != r || offset&uint64(vec-1) != 0 {
 			continue
 		}
@@ -328,7 +328,7 @@ func (m MemLayout) MaxVec(l Layout, limit int) int {
 	return vec
 }
 
-// ThreadOffset is the part of an offset that lane and warp contribute.
-func (v Vectors) ThreadOffset(lane, warp int) uint64 {
-	return Matrix{Cols: v.Lane}.Apply(uint64(lane)) ^ Matrix{Cols: v.Warp}.Apply(uint64(warp))
+// threadOffset is the part of an offset that lane and warp contribute.
+func (v Vectors) threadOffset(lane, warp int) uint64 {
+	return Matrix{Cols: v.Lane}.apply(uint64(lane)) ^ Matrix{Cols: v.Warp}.apply(uint64(warp))
 }

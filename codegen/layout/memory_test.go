@@ -16,7 +16,7 @@ func TestSwizzleOf128BytesAsAGrid(t *testing.T) {
 	var got string
 	for row := range 8 {
 		for chunk := range 8 {
-			got += fmt.Sprintf("%d ", m.Offset(uint64(row*64+chunk*8))/8-row*8)
+			got += fmt.Sprintf("%d ", m.offset(uint64(row*64+chunk*8))/8-row*8)
 		}
 		got += "\n"
 	}
@@ -45,7 +45,7 @@ func TestSwizzlesAreTheHardwareModes(t *testing.T) {
 					plain := col*elemBytes/width*32*width + row*width + x
 					mask := width/16 - 1
 					want := plain ^ (plain>>7&mask)<<4
-					if got := m.Offset(uint64(row*cols+col)) * elemBytes; got != want {
+					if got := m.offset(uint64(row*cols+col)) * elemBytes; got != want {
 						t.Fatalf("%d-byte mode, element %d,%d: offset %#x, want %#x", width, row, col, got, want)
 					}
 				}
@@ -70,7 +70,7 @@ func TestRotatedSwizzlesRotateTheRow(t *testing.T) {
 						taken := plain >> (7 + first) & (chunks - 1) & (1<<rowBits - 1)
 						rotated := taken<<places | taken<<places/chunks
 						want := plain ^ rotated%chunks<<4
-						if got := m.Offset(uint64(row*cols+col)) * elemBytes; got != want {
+						if got := m.offset(uint64(row*cols+col)) * elemBytes; got != want {
 							t.Fatalf("%d bytes, %d bits rotated by %d: element %d,%d at %#x, want %#x", width, rowBits, places, row, col, got, want)
 						}
 					}
@@ -125,8 +125,8 @@ func TestPaddingFollowsEverySoManyElements(t *testing.T) {
 			for b, c := range bases {
 				e ^= i >> b & 1 * c
 			}
-			if m.At(i) != e || m.Linear(e) != i || m.Offset(e) != at {
-				t.Fatalf("%s: place %d is element %d at %d, want %d at %d", m, i, m.At(i), m.Offset(e), e, at)
+			if m.at(i) != e || m.Linear(e) != i || m.offset(e) != at {
+				t.Fatalf("%s: place %d is element %d at %d, want %d at %d", m, i, m.at(i), m.offset(e), e, at)
 			}
 			at++
 		}
@@ -147,7 +147,7 @@ func TestPaddedRowsBeginAfterTheGap(t *testing.T) {
 		m := Padded([]int{4, 8}, c.order, 3)
 		for row := range 4 {
 			for col := range 8 {
-				if got, want := m.Offset(uint64(row*8+col)), c.at(row, col); got != want {
+				if got, want := m.offset(uint64(row*8+col)), c.at(row, col); got != want {
 					t.Errorf("order %v: element %d,%d at %d, want %d", c.order, row, col, got, want)
 				}
 			}
@@ -185,7 +185,7 @@ func TestMemoryKeepsItsPlacesUnderOtherShapes(t *testing.T) {
 		for e := range uint64(64) {
 			x := coords(shape, e)
 			y := []int{x[perm[0]], x[perm[1]], x[perm[2]]}
-			if reshaped.Offset(e) != m.Offset(e) || permuted.Offset(flatten(permuted.Shape(), y)) != m.Offset(e) || back.Offset(e) != m.Offset(e) {
+			if reshaped.offset(e) != m.offset(e) || permuted.offset(flatten(permuted.Shape(), y)) != m.offset(e) || back.offset(e) != m.offset(e) {
 				t.Fatalf("%s: element %v is elsewhere in %s or %s", m, x, reshaped, permuted)
 			}
 		}
@@ -195,15 +195,15 @@ func TestMemoryKeepsItsPlacesUnderOtherShapes(t *testing.T) {
 // drawMem is a memory layout in which registers of l lie side by side, often so that no thread comes between them.
 func drawMem(t *rapid.T, l Layout) MemLayout {
 	n := l.OutBits()
-	low := firstBits(Independent(l.bases[Reg]), rapid.IntRange(0, 4).Draw(t, "side by side"))
+	low := firstBits(independent(l.bases[Reg]), rapid.IntRange(0, 4).Draw(t, "side by side"))
 	if rapid.Bool().Draw(t, "threads apart") {
-		low = slices.Concat(low, Independent(l.columns(Lane, Warp, Block), low))
+		low = slices.Concat(low, independent(l.columns(Lane, Warp, Block), low))
 	}
 	every, pad := 0, 0
 	if n > 0 && rapid.Bool().Draw(t, "padded") {
 		every, pad = 1<<rapid.IntRange(0, n-1).Draw(t, "every"), 1<<rapid.IntRange(0, 4).Draw(t, "pad")
 	}
-	return mustMem(l.shape, slices.Concat(low, Independent(drawInvertible(t, n), low)), every, pad)
+	return mustMem(l.shape, slices.Concat(low, independent(drawInvertible(t, n), low)), every, pad)
 }
 
 // An access is possible when every thread has the elements of each vector in the same registers, side by side in memory, at a place that its size divides.
@@ -217,7 +217,7 @@ func TestVectorsAreAlignedRunsOfEveryThread(t *testing.T) {
 		var reps []int // the first registers with their elements
 		at := map[int]int{}
 		for r := range l.Regs() {
-			o := m.Offset(l.Apply(r, 0, 0, 0))
+			o := m.offset(l.Apply(r, 0, 0, 0))
 			if _, old := at[o]; !old {
 				at[o] = r
 				reps = append(reps, r)
@@ -226,7 +226,7 @@ func TestVectorsAreAlignedRunsOfEveryThread(t *testing.T) {
 		var groups [][]int
 		ok := true
 		for _, r := range reps {
-			first := m.Offset(l.Apply(r, 0, 0, 0))
+			first := m.offset(l.Apply(r, 0, 0, 0))
 			if first%vec != 0 {
 				continue
 			}
@@ -243,12 +243,12 @@ func TestVectorsAreAlignedRunsOfEveryThread(t *testing.T) {
 		for n := range l.Lanes() * l.Warps() * l.Blocks() {
 			lane, warp, block := n%l.Lanes(), n/l.Lanes()%l.Warps(), n/l.Lanes()/l.Warps()
 			for k, group := range groups {
-				first := m.Offset(l.Apply(group[0], lane, warp, block))
+				first := m.offset(l.Apply(group[0], lane, warp, block))
 				ok = ok && first%vec == 0
 				for i, r := range group {
 					e := l.Apply(r, lane, warp, block)
-					ok = ok && m.Offset(e) == first+i
-					if got && block == 0 && m.Linear(e) != v.ThreadOffset(lane, warp)^v.Groups[k].Offset+uint64(i) {
+					ok = ok && m.offset(e) == first+i
+					if got && block == 0 && m.Linear(e) != v.threadOffset(lane, warp)^v.Groups[k].Offset+uint64(i) {
 						t.Fatalf("%s in %s: element %d of access %d of thread %d,%d is not at %+v", l, m, i, k, lane, warp, v)
 					}
 				}
@@ -261,7 +261,7 @@ func TestVectorsAreAlignedRunsOfEveryThread(t *testing.T) {
 			t.Fatalf("%s in %s: accesses %+v, want of %v", l, m, v, groups)
 		}
 		for r, rep := range v.Reps {
-			if o := m.Offset(l.Apply(r, 0, 0, 0)); at[o] != rep {
+			if o := m.offset(l.Apply(r, 0, 0, 0)); at[o] != rep {
 				t.Fatalf("%s: register %d is said to be %d, want %d", l, r, rep, at[o])
 			}
 		}
@@ -322,7 +322,7 @@ func TestWavefrontsAreTheWordsOfTheBusiestBank(t *testing.T) {
 				for first := 0; first < 32; first += together {
 					var begins []int
 					for lane := range together {
-						begins = append(begins, m.Offset(l.Apply(g.Regs[0], first+lane, warp, 0))*elem)
+						begins = append(begins, m.offset(l.Apply(g.Regs[0], first+lane, warp, 0))*elem)
 					}
 					n := busiest(begins, elem*vec)
 					waves, ideal, worst = waves+n, ideal+1, max(worst, n)
@@ -380,7 +380,7 @@ func TestSharedLayoutsDeliverTheDestinationWithoutConflicts(t *testing.T) {
 		// Registers that are neighbours on both sides, as halves of a packed one are, stay neighbours if no thread comes between them.
 		a, b := src.bases[Reg], dst.bases[Reg]
 		threads := members(slices.Concat(src.columns(Lane, Warp), dst.columns(Lane, Warp)))
-		if elem < WidestAccess && len(a) > 0 && len(b) > 0 && a[0] == b[0] && !threads[a[0]] && p.Mem.Basis(0) != a[0] {
+		if elem < WidestAccess && len(a) > 0 && len(b) > 0 && a[0] == b[0] && !threads[a[0]] && p.Mem.basis(0) != a[0] {
 			t.Fatalf("%s -> %s through %s: elements of neighbouring registers are no neighbours", src, dst, p.Mem)
 		}
 	})
@@ -458,7 +458,7 @@ func TestFactorsAreReadAcrossPlaces(t *testing.T) {
 		m, all := FactorLayout(c.src, c.rows, 1, 4, c.least), c.rows.Repeat(Reg, 1, 5)
 		store, read, places := m.MaxVec(c.src, 4), m.MaxVec(all, 4), map[int]bool{}
 		for i := range read {
-			places[all.Coords(m.At(uint64(i)))[1]] = true
+			places[all.Coords(m.at(uint64(i)))[1]] = true
 		}
 		if store != c.store || read != c.read || len(places) != c.places {
 			t.Errorf("%s: %s: stores of %d elements, reads of %d from %d places; want %d, %d, %d", c.name, m, store, read, len(places), c.store, c.read, c.places)
@@ -477,7 +477,7 @@ func TestFactorsAreReadAtPlacesThatAreNear(t *testing.T) {
 	rows := parse1(t, "{reg=[], lane=[[1,0],[2,0],[4,0],[8,0],[0,0]], warp=[[0,0],[0,0]]} : 16x1")
 	m, all := FactorLayout(src, rows, 1, 4, 1), rows.Repeat(Reg, 1, 8)
 	for i := range m.MaxVec(all, 4) {
-		if c := all.Coords(m.At(uint64(i))); c[1] >= 64 {
+		if c := all.Coords(m.at(uint64(i))); c[1] >= 64 {
 			t.Errorf("%s: a read at 0 brings place %d", m, c[1])
 		}
 	}

@@ -27,7 +27,7 @@ func (l Layout) Reduce(dim int) (AxisBits, bool) {
 			}
 		}
 	}
-	return a, s.Dim() == bits.OnesCount64(mask)
+	return a, s.dim == bits.OnesCount64(mask)
 }
 
 func (a *AxisBits) list(d Dim) *[]int {

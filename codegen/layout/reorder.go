@@ -87,7 +87,7 @@ func (l Layout) Relabeled(by Relabeling, free int) Layout {
 		at := l.Coords(c)
 		for d, x := range at {
 			if d != free {
-				at[d] = int(Matrix{Cols: by[d]}.Apply(uint64(x)))
+				at[d] = int(Matrix{Cols: by[d]}.apply(uint64(x)))
 			}
 		}
 		return l.Flat(at)

@@ -71,7 +71,7 @@ const manyPlaces = 32
 // best chooses the plan with the fewest accesses: with vectors V on both sides, or with wider ones, V + X, on one side.
 func (c swizzle) best() SharedPlan {
 	src, dst := c.src, c.dst
-	c.threads = Independent(slices.Concat(dst.columns(Lane, Warp, Block), src.columns(Lane, Warp, Block)))
+	c.threads = independent(slices.Concat(dst.columns(Lane, Warp, Block), src.columns(Lane, Warp, Block)))
 	limit := Log2(WidestAccess / c.elemBytes)
 	c.v = c.vector(limit)
 	best, _ := c.plan(nil, false)
@@ -81,7 +81,7 @@ func (c swizzle) best() SharedPlan {
 		if wideStore {
 			wide = src
 		}
-		x := firstBits(Independent(wide.bases[Reg], c.v, c.apart, wide.columns(Lane, Warp, Block)), limit-len(c.v))
+		x := firstBits(independent(wide.bases[Reg], c.v, c.apart, wide.columns(Lane, Warp, Block)), limit-len(c.v))
 		for ; len(x) > 0; x = x[:len(x)-1] {
 			if p, ok := c.plan(x, wideStore); ok && accesses(p) < accesses(best) {
 				best = p
@@ -109,7 +109,7 @@ func (c swizzle) vector(limit int) []uint64 {
 	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 		low = append(low, a[i])
 	}
-	return firstBits(Independent(slices.Concat(low, Intersect(a, b)), c.threads, c.apart), limit)
+	return firstBits(independent(slices.Concat(low, Intersect(a, b)), c.threads, c.apart), limit)
 }
 
 // plan makes the layout for a given X. ok is false when some thread of the wide side would not be aligned to its vector.
@@ -124,19 +124,19 @@ func (c swizzle) plan(x []uint64, wideStore bool) (p SharedPlan, ok bool) {
 	}
 	a, b = firstBits(a, phaseBits(narrow)), firstBits(b, phaseBits(wide))
 	// Elements of one 4-byte word share a bank. If a vector is smaller, any elements do as its word mates: best what lanes bring together.
-	word := firstBits(Independent(slices.Concat(low, a, b, all)), max(len(c.v), Log2(max(1, bankBytes/c.elemBytes))))
-	x = Independent(x, word)
-	a, b = Independent(a, word), Independent(slices.Concat(b, x), word)
+	word := firstBits(independent(slices.Concat(low, a, b, all)), max(len(c.v), Log2(max(1, bankBytes/c.elemBytes))))
+	x = independent(x, word)
+	a, b = independent(a, word), independent(slices.Concat(b, x), word)
 	common := Intersect(slices.Concat(word, a), slices.Concat(word, b))
-	e, f := Independent(a, word, common), Independent(b, word, common)
-	rows := Independent(all, word, a, b)
+	e, f := independent(a, word, common), independent(b, word, common)
+	rows := independent(all, word, a, b)
 	for i := range min(len(e), len(f)) {
 		rows = append(rows, e[i]^f[i])
 	}
 	bank := min(Log2(waveBytes)-Log2(max(narrow, bankBytes)), n-len(word))
 	rows = firstBits(rows, n-len(word)-bank)
 	slices.SortStableFunc(rows, func(x, y uint64) int { return bits.OnesCount64(y) - bits.OnesCount64(x) })
-	rest := Independent(all, word, x, rows)
+	rest := independent(all, word, x, rows)
 	slices.Sort(rest)
 	p.Mem = mustMem(c.src.shape, slices.Concat(word, x, rest, rows), 0, 0)
 	p.StoreVec, p.LoadVec = 1<<len(c.v), 1<<len(low)
@@ -165,7 +165,7 @@ func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst 
 	offsets := make([]int, perPhase)
 	phase := func(warp, first int, group uint64) int {
 		for i := range offsets {
-			offsets[i] = m.padded(v.ThreadOffset(first+i, warp)^group) * elemBytes
+			offsets[i] = m.padded(v.threadOffset(first+i, warp)^group) * elemBytes
 		}
 		return waveCount(offsets, elemBytes*vec)
 	}

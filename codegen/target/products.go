@@ -9,10 +9,10 @@ import (
 // words that a product's name may begin with and that say nothing.
 var makers = []string{"nvidia", "geforce", "tesla", "quadro", "graphics"}
 
-// NumberOf guesses the compute capability that a name means which is not the name of a target: "sm_90a", "compute_90", "9.0",
+// numberOf guesses the compute capability that a name means which is not the name of a target: "sm_90a", "compute_90", "9.0",
 // "SM90", "90", "H100", "NVIDIA GeForce RTX 4090". ok is false when it means nothing known. The number may be one that no
 // target has.
-func NumberOf(name string) (number int, ok bool) {
+func numberOf(name string) (number int, ok bool) {
 	s := strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
 	for _, prefix := range []string{"sm", "compute", "cc"} {
 		if rest := strings.TrimPrefix(s, prefix); rest != s {
@@ -67,7 +67,7 @@ func ByNumber(n int) (*Target, bool) {
 
 // Advice is what to say of a name that is no target's.
 func Advice(name string) string {
-	n, ok := NumberOf(name)
+	n, ok := numberOf(name)
 	t, known := ByNumber(n)
 	switch {
 	case ok && known:

@@ -14,12 +14,12 @@ func TestNumbersOfNamesThatPeopleWrite(t *testing.T) {
 		"GeForce RTX 5090": 120, "RTX PRO 6000 Blackwell": 120, "B200": 100, "GB200": 100, "B300": 103, "Tesla T4": 75, "T4": 75, "V100": 70,
 		"Hopper": 90, "Thor": 110, "GB10": 121, "Quadro RTX 8000": 75, "GTX 1080 Ti": 61, "2080": 75,
 	} {
-		if got, ok := NumberOf(name); !ok || got != want {
+		if got, ok := numberOf(name); !ok || got != want {
 			t.Errorf("%s: got %d, %v, want %d", name, got, ok, want)
 		}
 	}
 	for _, name := range []string{"", "moon", "sm_", "sm_x", "x100", "4", "12345", "a", "nvidia", "0.9"} {
-		if n, ok := NumberOf(name); ok {
+		if n, ok := numberOf(name); ok {
 			t.Errorf("%q means %d", name, n)
 		}
 	}

@@ -20,11 +20,11 @@ type PTX uint16
 // V returns the PTX version major.minor.
 func V(major, minor int) PTX { return PTX(major<<8 | minor) }
 
-// Major returns the part before the dot.
-func (v PTX) Major() int { return int(v >> 8) }
+// major returns the part before the dot.
+func (v PTX) major() int { return int(v >> 8) }
 
-// Minor returns the part after the dot.
-func (v PTX) Minor() int { return int(v & 0xff) }
+// minor returns the part after the dot.
+func (v PTX) minor() int { return int(v & 0xff) }
 
 // ParsePTX reads "8.0".
 func ParsePTX(s string) (v PTX, ok bool) {
@@ -35,7 +35,7 @@ func ParsePTX(s string) (v PTX, ok bool) {
 }
 
 // String returns the text of the `.version` directive, "8.0".
-func (v PTX) String() string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }
+func (v PTX) String() string { return fmt.Sprintf("%d.%d", v.major(), v.minor()) }
 
 // A Target is one row of the table of GPUs. Rows are immutable; compare them by
 // pointer.
@@ -68,7 +68,7 @@ type Target struct {
 
 	Families Family
 
-	cards string // names of products, see NumberOf
+	cards string // names of products, see numberOf
 }
 
 // String returns the target's name.

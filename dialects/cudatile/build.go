@@ -13,8 +13,8 @@ func MakeSplat(b *ir.Builder, t *TileType, bits uint64) *ir.Value {
 	return materialize(b, b.Loc, &ir.DenseAttr{Type: t, Data: data, Splat: true}, t).Result(0)
 }
 
-// ConstantOf is the constant that a value is, or nil.
-func ConstantOf(v *ir.Value) *ir.DenseAttr {
+// constantOf is the constant that a value is, or nil.
+func constantOf(v *ir.Value) *ir.DenseAttr {
 	c, ok := ir.DefinedBy[Constant](v)
 	if !ok {
 		return nil
@@ -25,11 +25,11 @@ func ConstantOf(v *ir.Value) *ir.DenseAttr {
 // SplatOf is the bits that all elements of a constant share (integers zero-extended); ok is false if they differ or if v
 // is no constant.
 func SplatOf(v *ir.Value) (bits uint64, ok bool) {
-	d := ConstantOf(v)
+	d := constantOf(v)
 	if d == nil {
 		return 0, false
 	}
-	return SplatBits(d)
+	return splatBits(d)
 }
 
 // SplatIntOf is SplatOf of an integer as a signed number.

@@ -46,8 +46,8 @@ type Scope interface {
 func (*DISubprogram) isScope()   {}
 func (*DILexicalBlock) isScope() {}
 
-// Subprogram is the subprogram that a scope belongs to, or nil when a scope on the way is unknown.
-func Subprogram(s Scope) *DISubprogram {
+// subprogram is the subprogram that a scope belongs to, or nil when a scope on the way is unknown.
+func subprogram(s Scope) *DISubprogram {
 	for {
 		switch x := s.(type) {
 		case *DISubprogram:
@@ -109,7 +109,7 @@ func same[T any](a, b *T, deep func() bool) bool {
 // SourceName is the name that a function has in its source, from the location of its entry; else its symbol.
 func SourceName(l ir.Location, symbol string) string {
 	if d, ok := l.(*DILoc); ok {
-		if s := Subprogram(d.Scope); s != nil && s.Name != "" {
+		if s := subprogram(d.Scope); s != nil && s.Name != "" {
 			return s.Name
 		}
 	}

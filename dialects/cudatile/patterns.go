@@ -118,7 +118,7 @@ func invertedCondition(b *ir.Builder, op *ir.Op) bool {
 
 // constantSelect computes a select of constants.
 func constantSelect(b *ir.Builder, op *ir.Op) bool {
-	c, t, f := ConstantOf(op.Operand(0)), ConstantOf(op.Operand(1)), ConstantOf(op.Operand(2))
+	c, t, f := constantOf(op.Operand(0)), constantOf(op.Operand(1)), constantOf(op.Operand(2))
 	if c == nil || t == nil || f == nil {
 		return false
 	}

@@ -162,7 +162,7 @@ func constantName(c Constant) string {
 	if a == nil || !isTile {
 		return "cst"
 	}
-	bits, splat := SplatBits(a)
+	bits, splat := splatBits(a)
 	suffix := "_" + ir.ShortType(t.Elem)
 	switch elem := t.Elem.(type) {
 	case *ir.IntegerType:
@@ -195,8 +195,8 @@ func floatName(t *ir.FloatType, bits uint64) string {
 	return "_" + strconv.FormatUint(uint64(v), 10)
 }
 
-// SplatBits is the bit pattern that all elements of a constant share, if they do.
-func SplatBits(a *ir.DenseAttr) (bits uint64, ok bool) {
+// splatBits is the bit pattern that all elements of a constant share, if they do.
+func splatBits(a *ir.DenseAttr) (bits uint64, ok bool) {
 	elem, isShaped := elementOf(a.Type)
 	if !isShaped {
 		return 0, false

@@ -28,7 +28,7 @@ func VerifyScopes(c *ir.Context, entry *ir.Op) bool {
 		if !good || scope == nil {
 			return
 		}
-		sub := Subprogram(scope)
+		sub := subprogram(scope)
 		switch {
 		case sub == nil || sub == outer:
 		case outer == nil:

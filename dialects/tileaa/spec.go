@@ -17,8 +17,8 @@ type Rule struct {
 	Check func(op *ir.Op) string
 }
 
-// Rules are the specification of TileAA between passes, which CheckForm checks and the documentation lists.
-var Rules = []Rule{
+// rules are the specification of TileAA between passes, which CheckForm checks and the documentation lists.
+var rules = []Rule{
 	{Explicit, AnyForm, "All operations are TileAA's.", func(op *ir.Op) string {
 		if op.Def.Dialect != Dialect.Name {
 			return "is not an operation of TileAA"
@@ -130,8 +130,8 @@ func CheckForm(module *ir.Op, f Form) error {
 func check(module *ir.Op, f Form, applies func(*Rule) bool) error {
 	var wrong error
 	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
-		for i := range Rules {
-			r := &Rules[i]
+		for i := range rules {
+			r := &rules[i]
 			if wrong != nil || !applies(r) {
 				continue
 			}

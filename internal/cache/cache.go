@@ -59,12 +59,12 @@ func Open(place string, patience time.Duration) (Cache, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", Shown(place), err)
 		}
-		return Over(store), nil
+		return over(store), nil
 	}
 	if place == "" || strings.Contains(place, "://") {
 		return nil, fmt.Errorf("%q is no cache: it is a folder or an http:// URL", Shown(place))
 	}
-	return Over(folder(place)), nil
+	return over(folder(place)), nil
 }
 
 // Shown is a place without what stands before the last @ of a URL's host, a user and a password, whatever else is wrong with it.
@@ -119,8 +119,8 @@ type Store interface {
 	Write(ctx context.Context, space, name string, data []byte) error
 }
 
-// Over is the cache that keeps its files in a store.
-func Over(s Store) Cache { return stored{s} }
+// over is the cache that keeps its files in a store.
+func over(s Store) Cache { return stored{s} }
 
 type stored struct{ Store }
 

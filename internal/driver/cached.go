@@ -214,7 +214,7 @@ func (o *Options) key(ctx context.Context, name string, src []byte) (string, err
 	if err != nil {
 		panic("BUG: " + err.Error()) // strings, numbers and truth values
 	}
-	if IsBytecode(src) {
+	if isBytecode(src) {
 		name = "" // no result shows it: places in bytecode name their own files
 	}
 	return cache.Key([]byte("tileiras result 1"), []byte(build), options, []byte(name), src), nil

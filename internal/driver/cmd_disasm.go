@@ -51,7 +51,7 @@ func disasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return ExitOK
 	}
 	if len(line.Args) == 0 {
-		io.WriteString(stdout, TileIRDisasmCommand().Help(false))
+		io.WriteString(stdout, TileIRDisasmCommand().help(false))
 		return unreadable(stderr, "error: no input file provided")
 	}
 	src, err := ReadInput(line.Args[0], stdin)
@@ -77,7 +77,7 @@ func unreadable(stderr io.Writer, message string) int {
 
 // disassemble is the text of bytecode.
 func disassemble(src []byte, o bytecode.ReadOptions, debugInfo bool) (string, error) {
-	if !IsBytecode(src) {
+	if !isBytecode(src) {
 		return "", &Failure{Code: ExitInput, Kind: KindBytecode, Lines: []string{genericInput}}
 	}
 	c := ir.NewContext(cudatile.Dialect)

@@ -50,7 +50,7 @@ func checkWay(line *Line, src []byte) error {
 		other = "with --from=llvm"
 	case line.Given("passes"):
 		other = "with --passes"
-	case IsBytecode(src):
+	case isBytecode(src):
 		other = "on bytecode: tile-translate turns it into text"
 	default:
 		return nil
@@ -97,7 +97,7 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 				return Report(&Failure{Code: ExitInput, Kind: KindText, Lines: []string{fmt.Sprintf("error: %s: %s", file, strings.TrimSpace(perr.Error()))}, Err: perr}, stderr)
 			}
 			out, err = runLLVM(m, &Input{Ctx: NewContext(), name: file, source: src}, &o, line.List("passes"))
-		case line.Given("passes") || IsBytecode(src):
+		case line.Given("passes") || isBytecode(src):
 			var res *Result
 			if res, err = RunPasses(context.Background(), file, src, o, line.List("passes")); err == nil {
 				out = string(res.Output)
@@ -218,8 +218,8 @@ func runLLVM(m *llvm.Module, in *Input, o *Options, names []string) (string, err
 	return string(text), nil
 }
 
-// PassList is the text of --list-passes.
-func PassList() string {
+// passList is the text of --list-passes.
+func passList() string {
 	var b strings.Builder
 	for _, p := range passes.WayDown() {
 		fmt.Fprintf(&b, "%-20s %s\n%20s %s\n", p.Name, p.Summary, "", p.Why)

@@ -35,7 +35,7 @@ func tileiras(args []string, stdin io.Reader, stdout *output, stderr io.Writer) 
 		return ExitOK
 	}
 	if len(line.Args) == 0 || line.Args[0] == "" {
-		io.WriteString(stdout, TileirasCommand().HelpList(false))
+		io.WriteString(stdout, TileirasCommand().helpList(false))
 		return Report(&Failure{Code: ExitUsage, Kind: KindOption, Lines: []string{"error: no input file provided", ""}}, stderr)
 	}
 	if cache.OutOfReach(line.String("cache")) {
@@ -219,17 +219,17 @@ func Information(line *Line, stdout, stderr io.Writer) bool {
 	}
 	switch line.Immediate {
 	case "help":
-		io.WriteString(stdout, c.Help(false))
+		io.WriteString(stdout, c.help(false))
 	case "help-hidden":
-		io.WriteString(stdout, c.Help(true))
+		io.WriteString(stdout, c.help(true))
 	case "help-list":
-		io.WriteString(stdout, c.HelpList(false))
+		io.WriteString(stdout, c.helpList(false))
 	case "help-list-hidden":
-		io.WriteString(stdout, c.HelpList(true))
+		io.WriteString(stdout, c.helpList(true))
 	case "list-versions":
 		io.WriteString(stdout, strings.Join(Versions(), "\n")+"\n")
 	case "list-passes":
-		io.WriteString(stdout, PassList())
+		io.WriteString(stdout, passList())
 	case "version":
 		io.WriteString(stdout, versionText(line))
 	}

@@ -114,7 +114,7 @@ type translation struct {
 
 // toText reads bytecode.
 func (t *translation) toText(c *ir.Context, p piece) (string, error) {
-	if n := len(Magic); IsBytecode(p.src) && len(p.src) > n+1 {
+	if n := len(magic); isBytecode(p.src) && len(p.src) > n+1 {
 		c.Release = t.releaseFor(ir.V(p.src[n], p.src[n+1]))
 	}
 	m, origin, err := bytecode.Read(c, p.src, bytecode.ReadOptions{Newest: newest(c.Release), Extension: testExtension})

@@ -37,15 +37,15 @@ func NewContext() *ir.Context {
 	return ir.NewContext(builtin.Dialect, cudatile.Dialect, tileaa.Dialect)
 }
 
-// Magic is how Tile IR bytecode begins.
-var Magic = []byte{0x7f, 'T', 'i', 'l', 'e', 'I', 'R', 0}
+// magic is how Tile IR bytecode begins.
+var magic = []byte{0x7f, 'T', 'i', 'l', 'e', 'I', 'R', 0}
 
-// IsBytecode tells bytecode from text by the first bytes.
-func IsBytecode(src []byte) bool { return bytes.HasPrefix(src, Magic) }
+// isBytecode tells bytecode from text by the first bytes.
+func isBytecode(src []byte) bool { return bytes.HasPrefix(src, magic) }
 
 // isText tells text from what is neither: no text has a zero byte, or begins as bytecode does.
 func isText(src []byte) bool {
-	return len(src) > 0 && src[0] != Magic[0] && bytes.IndexByte(src, 0) < 0
+	return len(src) > 0 && src[0] != magic[0] && bytes.IndexByte(src, 0) < 0
 }
 
 // Input is a module as it was read.
@@ -65,7 +65,7 @@ func Read(c *ir.Context, name string, src []byte) (*Input, error) {
 
 func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Input, error) {
 	in := &Input{Ctx: c, name: name, source: src}
-	if IsBytecode(src) {
+	if isBytecode(src) {
 		m, origin, err := bytecode.Read(c, src, o)
 		if err != nil {
 			return nil, readFailure(err)

@@ -211,8 +211,8 @@ func (c *Command) flagOf(field string) string {
 	return dashed(c.Flags[i].Name)
 }
 
-// Names lists the flags that were given, in their order.
-func (l *Line) Names() []string {
+// names lists the flags that were given, in their order.
+func (l *Line) names() []string {
 	var names []string
 	l.set.Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return names

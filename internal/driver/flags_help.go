@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Help is the text of --help: the flags under their headings, in the order of the table; all shows hidden ones too.
-func (c *Command) Help(all bool) string {
+// help is the text of --help: the flags under their headings, in the order of the table; all shows hidden ones too.
+func (c *Command) help(all bool) string {
 	var b strings.Builder
 	c.helpHead(&b)
 	for _, f := range c.Flags {
@@ -21,8 +21,8 @@ func (c *Command) Help(all bool) string {
 	return b.String()
 }
 
-// HelpList is the text of --help-list: all flags by name, without headings.
-func (c *Command) HelpList(all bool) string {
+// helpList is the text of --help-list: all flags by name, without headings.
+func (c *Command) helpList(all bool) string {
 	var b strings.Builder
 	c.helpHead(&b)
 	flags := slices.Clone(c.Flags)

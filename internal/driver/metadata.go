@@ -12,8 +12,8 @@ import (
 	"tileiras/ir"
 )
 
-// MetadataVersion is the version of the form of --metadata: it goes up when a key changes its meaning or goes.
-const MetadataVersion = 1
+// metadataVersion is the version of the form of --metadata: it goes up when a key changes its meaning or goes.
+const metadataVersion = 1
 
 // Metadata is what a program that launches kernels must know of a module; docs/launch.md explains it.
 type Metadata struct {
@@ -76,7 +76,7 @@ func (m *Metadata) JSON() []byte {
 
 // metadata joins what the back end knows of kernels with what the source does.
 func (b *backend) metadata(out *ptx.Module) *Metadata {
-	m := &Metadata{Version: MetadataVersion, GPU: b.target.Name, PTXTarget: out.Target,
+	m := &Metadata{Version: metadataVersion, GPU: b.target.Name, PTXTarget: out.Target,
 		PTXVersion: fmt.Sprint(out.Version), ABI: string(b.code.ABI), Kernels: []Kernel{}}
 	entries := b.run.input.entries()
 	for _, l := range out.Kernels {

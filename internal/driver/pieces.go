@@ -130,7 +130,7 @@ func (t *pieceTool) run(file string, src []byte, stderr io.Writer, process func(
 			return "", err
 		}
 		if err != nil && c.Diags.Errors() == 0 {
-			if !errors.As(err, &f) || f.Code != ExitInput || IsBytecode(p.src) {
+			if !errors.As(err, &f) || f.Code != ExitInput || isBytecode(p.src) {
 				return "", err
 			}
 			c.Diags.Add(ir.Error, ir.UnknownLoc{}, "%s", strings.TrimPrefix(err.Error(), "error: "))

@@ -59,7 +59,7 @@ func (r *run) leave(b *pass.Bug) (input, report string, err error) {
 	switch {
 	case r.fromLLVM:
 		input = base + ".ll"
-	case IsBytecode(source):
+	case isBytecode(source):
 		input = base + ".tileirbc"
 	default:
 		input = base + ".tileir"

@@ -72,7 +72,7 @@ func pipelineFrom(line *Line) ([]step, error) {
 		}
 		steps = append(steps, list...)
 	}
-	for _, name := range line.Names() {
+	for _, name := range line.names() {
 		p := tilePassNamed(name)
 		switch {
 		case p == nil:
@@ -264,7 +264,7 @@ func showText(line *Line, file string, src []byte, opts *Options) (string, error
 // textWords are the flags of showText that were given.
 func textWords(line *Line) []string {
 	words := []string{}
-	for _, name := range line.Names() {
+	for _, name := range line.names() {
 		if slices.ContainsFunc(tileTextFlags(), func(f Flag) bool { return f.Name == name }) {
 			words = append(words, "--"+name+"="+line.String(name))
 		}

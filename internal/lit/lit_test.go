@@ -110,7 +110,7 @@ func TestFindSkipsInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := Find(dir, ".tileir")
+	files, err := find(dir, ".tileir")
 	if got := fmt.Sprint(files); err != nil || got != "[a/c.tileir b.tileir]" {
 		t.Errorf("found %v, %v", got, err)
 	}

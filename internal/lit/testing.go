@@ -11,7 +11,7 @@ import (
 // each as a subtest named by its path. It fails if there is none.
 func (s *Suite) Test(t *testing.T, dir string, suffixes ...string) {
 	t.Helper()
-	files, err := Find(dir, suffixes...)
+	files, err := find(dir, suffixes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +33,9 @@ func (s *Suite) Test(t *testing.T, dir string, suffixes ...string) {
 	}
 }
 
-// Find lists the test files below dir, sorted, relative to it. Directories
+// find lists the test files below dir, sorted, relative to it. Directories
 // named Inputs hold no tests.
-func Find(dir string, suffixes ...string) (files []string, err error) {
+func find(dir string, suffixes ...string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

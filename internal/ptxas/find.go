@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Variable is the environment variable that names ptxas.
-const Variable = "TILEIRAS_PTXAS"
+// variable is the environment variable that names ptxas.
+const variable = "TILEIRAS_PTXAS"
 
 // Missing is the error of Find: where it looked, and how to get ptxas.
 type Missing struct {
@@ -25,7 +25,7 @@ type Missing struct {
 
 func (e *Missing) Error() string {
 	return "a cubin needs NVIDIA's ptxas, which is not here (looked at " + strings.Join(e.Tried, ", ") +
-		"): pip install nvidia-cuda-nvcc, or install the CUDA toolkit 13.3 or later, or name it with " + e.Option + " or " + Variable +
+		"): pip install nvidia-cuda-nvcc, or install the CUDA toolkit 13.3 or later, or name it with " + e.Option + " or " + variable +
 		"; or write PTX, which the driver compiles when it is loaded"
 }
 
@@ -33,7 +33,7 @@ func (e *Missing) Error() string {
 // or CUDA_ROOT, on PATH, in /usr/local/cuda, in the packages of the Python environments that can be seen from here. A file that is named and
 // cannot be run is an error, which says by which option it was named; the other places are passed over.
 func Find(named, option string) (string, error) {
-	for _, n := range []struct{ what, file string }{{option, named}, {Variable, os.Getenv(Variable)}} {
+	for _, n := range []struct{ what, file string }{{option, named}, {variable, os.Getenv(variable)}} {
 		if n.file == "" {
 			continue
 		}

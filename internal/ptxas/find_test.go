@@ -20,7 +20,7 @@ func alone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the tests make programs of shell scripts")
 	}
-	for _, v := range []string{Variable, "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"} {
+	for _, v := range []string{variable, "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"} {
 		t.Setenv(v, "")
 	}
 	t.Setenv("PATH", t.TempDir())
@@ -67,7 +67,7 @@ func TestPlacesInTheirOrder(t *testing.T) {
 		find(t, "", onPath)
 	}
 	byVariable := fake(t, t.TempDir(), "my-ptxas")
-	t.Setenv(Variable, byVariable)
+	t.Setenv(variable, byVariable)
 	find(t, "", byVariable)
 	byFlag := fake(t, t.TempDir(), "another")
 	find(t, byFlag, byFlag)
@@ -101,7 +101,7 @@ func TestNamedFileInTheWorkingFolder(t *testing.T) {
 	find(t, "my-ptxas", onPath)
 	file := fake(t, here, "my-ptxas")
 	find(t, "my-ptxas", file)
-	t.Setenv(Variable, "my-ptxas")
+	t.Setenv(variable, "my-ptxas")
 	find(t, "", file)
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)

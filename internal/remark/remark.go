@@ -36,8 +36,8 @@ const (
 	Resources  = "Resources"   // registers, spills, shared memory
 )
 
-// Category is the word for a pass on the command line: --remarks=memory selects the remarks of the pass Memory; all selects every one.
-func Category(pass string) string { return strings.ReplaceAll(strings.ToLower(pass), "-", "") }
+// category is the word for a pass on the command line: --remarks=memory selects the remarks of the pass Memory; all selects every one.
+func category(pass string) string { return strings.ReplaceAll(strings.ToLower(pass), "-", "") }
 
 // Arg is one fact of a remark: the value is a string or an int.
 type Arg struct {
@@ -94,7 +94,7 @@ func (l *List) Add(r Remark) {
 	l.All = append(l.All, r)
 }
 
-// Selection says which remarks to show: for each kind the categories, "none", "all" or names as Category gives them.
+// Selection says which remarks to show: for each kind the categories, "none", "all" or names as category gives them.
 type Selection [4][]string
 
 // Select keeps what a selection asks for, in order.
@@ -102,7 +102,7 @@ func Select(list []Remark, s Selection) []Remark {
 	var out []Remark
 	for _, r := range list {
 		for _, c := range s[r.Kind] {
-			if c == "all" || c == Category(r.Pass) {
+			if c == "all" || c == category(r.Pass) {
 				out = append(out, r)
 				break
 			}

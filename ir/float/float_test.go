@@ -51,12 +51,12 @@ func samples(f *Format, n int, seed uint64) []uint64 {
 var small = []*Format{F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, F8E5M3FNU}
 
 func TestHolds(t *testing.T) {
-	for _, g := range Formats {
+	for _, g := range formats {
 		values := samples(g, 2000, 7)
 		if g.Bits() <= 19 {
 			values = patterns(g)
 		}
-		for _, f := range Formats {
+		for _, f := range formats {
 			want := f == g || !slices.ContainsFunc(values, func(b uint64) bool {
 				x, y := g.Decode(b), f.Decode(Convert(g, f, b, NearestEven))
 				return math.IsNaN(x) != math.IsNaN(y) || !math.IsNaN(x) && (x != y || math.Signbit(x) != math.Signbit(y))
@@ -69,7 +69,7 @@ func TestHolds(t *testing.T) {
 }
 
 func TestDecodeIsExactForEveryPatternUpToTF32(t *testing.T) {
-	for _, f := range Formats {
+	for _, f := range formats {
 		set := samples(f, 2000, 1)
 		if f.Bits() <= 19 {
 			set = patterns(f)
@@ -100,7 +100,7 @@ func TestDecodeIsExactForEveryPatternUpToTF32(t *testing.T) {
 }
 
 func TestConvertRoundsOnceBetweenAllFormats(t *testing.T) {
-	for _, from := range Formats {
+	for _, from := range formats {
 		t.Run(from.Name(), func(t *testing.T) {
 			t.Parallel()
 			set := samples(from, 4000, 2)
@@ -109,7 +109,7 @@ func TestConvertRoundsOnceBetweenAllFormats(t *testing.T) {
 			}
 			for _, b := range set {
 				x := refDecode(from, b)
-				for _, to := range Formats {
+				for _, to := range formats {
 					check(t, to, fmt.Sprintf("from %s %#x", from, b), refRound(to, x),
 						func(r Rounding) uint64 { return Convert(from, to, b, r) })
 				}
@@ -123,7 +123,7 @@ func TestEncodeRoundsAValueAsConvertRoundsItsBits(t *testing.T) {
 		if rand.New(rand.NewPCG(b, 0)).IntN(2) == 0 { // into the range of f32
 			b = b&^F64.infCode() | uint64(1023-160+int(b>>52)%320)<<52
 		}
-		for _, f := range Formats {
+		for _, f := range formats {
 			check(t, f, fmt.Sprintf("of %v", F64.Decode(b)), refRound(f, refDecode(F64, b)), func(r Rounding) uint64 { return f.Encode(F64.Decode(b), r) })
 		}
 	}
@@ -184,7 +184,7 @@ func TestArithmeticOnEdgesAndRandomPairs(t *testing.T) {
 }
 
 func TestSqrtOfEveryPatternUpToSixteenBits(t *testing.T) {
-	for _, f := range Formats {
+	for _, f := range formats {
 		t.Run(f.Name(), func(t *testing.T) {
 			t.Parallel()
 			set := samples(f, 4000, 6)
@@ -212,7 +212,7 @@ func checkFMA(t *testing.T, f *Format, x, y, z uint64) {
 }
 
 func TestFMARoundsOnce(t *testing.T) {
-	for _, f := range Formats {
+	for _, f := range formats {
 		t.Run(f.Name(), func(t *testing.T) {
 			t.Parallel()
 			if f == F4E2M1FN {

@@ -2,7 +2,7 @@
 // bits to values and back with any rounding, correctly rounded arithmetic,
 // conversions, and the decimal text that MLIR prints.
 //
-// A format is a row of data (see [Formats]); nothing in this package branches
+// A format is a row of data (see [formats]); nothing in this package branches
 // on the name of a format. Values are computed exactly as a sign, a 128-bit
 // significand and an exponent, then rounded once.
 //
@@ -55,13 +55,13 @@ var (
 	F4E2M1FN  = &Format{name: "f4E2M1FN", expBits: 2, manBits: 1, bias: 1, signed: true, storage: 4, overflow: Saturate}
 	F8E5M3FNU = &Format{name: "fnv8E5M3FNU", expBits: 5, manBits: 3, bias: 15, nan: nanAllOnes, storage: 8, overflow: Saturate}
 
-	// Formats lists every format, in the order of the types page.
-	Formats = []*Format{F16, BF16, F32, F64, TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, F8E5M3FNU}
+	// formats lists every format, in the order of the types page.
+	formats = []*Format{F16, BF16, F32, F64, TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, F8E5M3FNU}
 )
 
 // ByName returns the format that Tile IR text calls name, or nil.
 func ByName(name string) *Format {
-	for _, f := range Formats {
+	for _, f := range formats {
 		if f.name == name {
 			return f
 		}

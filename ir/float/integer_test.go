@@ -8,7 +8,7 @@ import (
 )
 
 func TestToIntOfEveryPatternUpToSixteenBits(t *testing.T) {
-	for _, f := range Formats {
+	for _, f := range formats {
 		set := samples(f, 2000, 10)
 		if f.Bits() <= 16 {
 			set = patterns(f)
@@ -17,7 +17,7 @@ func TestToIntOfEveryPatternUpToSixteenBits(t *testing.T) {
 			x := refDecode(f, b)
 			for _, width := range []int{1, 8, 32, 64} {
 				for _, signed := range []bool{true, false} {
-					for _, r := range Roundings {
+					for _, r := range roundings {
 						want, wantIn := refToInt(x, width, signed, r)
 						if got, in := f.ToInt(b, width, signed, r); got != want || in != wantIn {
 							t.Fatalf("%s %#x to %d bits (signed %v, %s): got %#x %v, want %#x %v", f, b, width, signed, r, got, in, want, wantIn)
@@ -72,7 +72,7 @@ func TestFromIntRoundsOnce(t *testing.T) {
 	for range 3000 {
 		values = append(values, int64(rng.Uint64())>>rng.IntN(64))
 	}
-	for _, f := range Formats {
+	for _, f := range formats {
 		for _, v := range values {
 			check(t, f, "from signed", refRound(f, scaled(big.NewInt(v), 0, false).fixSign()), func(r Rounding) uint64 { return f.FromInt(v, r) })
 			u := new(big.Int).SetUint64(uint64(v))

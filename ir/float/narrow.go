@@ -17,7 +17,7 @@ type narrow struct {
 }
 
 func init() {
-	for _, f := range Formats {
+	for _, f := range formats {
 		if f.noZero || 2*f.precision()+2 > F64.precision() || f == F32 {
 			continue
 		}

@@ -106,7 +106,7 @@ func refRound(f *Format, x exact) (codes [5]uint64) {
 	q, rest := new(big.Int).QuoRem(num, den, new(big.Int))
 	half := rest.Lsh(rest, 1).Cmp(den) // compares the rest with one half
 	exactly := rest.Sign() == 0
-	for _, r := range Roundings {
+	for _, r := range roundings {
 		v := new(big.Int).Set(q)
 		var away bool
 		switch r {
@@ -257,7 +257,7 @@ func refSqrt(x exact) exact {
 // check compares the results of one operation in every mode.
 func check(t *testing.T, f *Format, what string, want [5]uint64, got func(Rounding) uint64) {
 	t.Helper()
-	for _, r := range Roundings {
+	for _, r := range roundings {
 		if g := got(r); g != want[r] {
 			t.Fatalf("%s %s rounded %s: got %#x, want %#x", f, what, r, g, want[r])
 		}

@@ -18,8 +18,8 @@ const (
 	NearestAway // nearest, ties away from zero
 )
 
-// Roundings lists every mode.
-var Roundings = []Rounding{NearestEven, TowardZero, TowardNegative, TowardPositive, NearestAway}
+// roundings lists every mode.
+var roundings = []Rounding{NearestEven, TowardZero, TowardNegative, TowardPositive, NearestAway}
 
 var roundingNames = [...]string{"nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away"}
 

@@ -57,7 +57,7 @@ func TestFormatMLIRPrintsTheKnownTexts(t *testing.T) {
 }
 
 func TestPrintedTextReadsBackToTheSameBits(t *testing.T) {
-	for _, f := range Formats {
+	for _, f := range formats {
 		set := samples(f, 5000, 12)
 		if f.Bits() <= 16 {
 			set = patterns(f)
@@ -85,7 +85,7 @@ func TestParseDecimalRoundsOnce(t *testing.T) {
 	for range 3000 {
 		texts = append(texts, fmt.Sprintf("%d.%de%d", rng.IntN(1000), rng.Uint64()>>rng.IntN(60), rng.IntN(100)-50))
 	}
-	for _, f := range Formats {
+	for _, f := range formats {
 		for _, s := range texts {
 			r, ok := new(big.Rat).SetString(s)
 			if !ok {

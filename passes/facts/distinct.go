@@ -26,8 +26,8 @@ func (a affine) uniform() bool {
 	return !slices.ContainsFunc(a.coef, func(c int64) bool { return c != 0 })
 }
 
-// DistinctPointers reports whether no two elements of a tile of pointers point to a common byte.
-func (f *Facts) DistinctPointers(ptr *ir.Value) bool {
+// distinctPointers reports whether no two elements of a tile of pointers point to a common byte.
+func (f *Facts) distinctPointers(ptr *ir.Value) bool {
 	t, ok := ptr.Type().(*tileaa.TileType)
 	if !ok {
 		return false
@@ -43,8 +43,8 @@ func (f *Facts) DistinctPointers(ptr *ir.Value) bool {
 	return distinct(steps, a.bits)
 }
 
-// DistinctBlock reports whether no two elements of a block lie at a common byte. Elements outside the array are never touched.
-func (f *Facts) DistinctBlock(block tileaa.BlockTile) bool {
+// distinctBlock reports whether no two elements of a block lie at a common byte. Elements outside the array are never touched.
+func (f *Facts) distinctBlock(block tileaa.BlockTile) bool {
 	t := block.Result().Type().(*tileaa.BlockType)
 	memref := memrefOf(block)
 	steps := make([]step, len(t.Shape))

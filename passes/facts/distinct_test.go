@@ -51,7 +51,7 @@ func TestDistinctAddresses(t *testing.T) {
 		"k": true,  // p + i - n
 		"l": false, // p + 3 four times
 	} {
-		if got := f.DistinctPointers(ops[name].Result(0)); got != want {
+		if got := f.distinctPointers(ops[name].Result(0)); got != want {
 			t.Errorf("pointers %s are distinct: %v, want %v", name, got, want)
 		}
 	}
@@ -88,7 +88,7 @@ func TestDistinctBlocks(t *testing.T) {
 		"b7": {true, false},
 	} {
 		block, _ := ir.As[tileaa.BlockTile](ops[name])
-		if got := [2]bool{f.DistinctBlock(block), f.IsPartition(block)}; got != want {
+		if got := [2]bool{f.distinctBlock(block), f.IsPartition(block)}; got != want {
 			t.Errorf("block %s: distinct and of a partition: %v, want %v", name, got, want)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 // DistinctPlace reports whether no two elements of a block or of a tile of pointers overlap.
 func (f *Facts) DistinctPlace(v *ir.Value) bool {
 	if _, block := v.Type().(*tileaa.BlockType); !block {
-		return f.DistinctPointers(v)
+		return f.distinctPointers(v)
 	}
 	b, ok := ir.DefinedBy[tileaa.BlockTile](v)
-	return ok && f.DistinctBlock(b)
+	return ok && f.distinctBlock(b)
 }
 
 // maxCompared bounds how many pairs of operations SamePlace compares: values may share much of what they are made of.

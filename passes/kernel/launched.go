@@ -23,11 +23,11 @@ func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 		case tileaa.OpNumPrograms:
 			persistent = usedAsStride(op.Result(0), map[*ir.Value]bool{})
 		case tileaa.OpFor:
-			persistent = !CarriesTiles(op) && IsGridStride(op)
+			persistent = !carriesTiles(op) && IsGridStride(op)
 		case tileaa.OpAddi:
 			loop := ir.EnclosingLoop(op)
 			_, carried := ir.Incoming(op.Operand(0))
-			persistent = loop != nil && !CarriesTiles(loop) && carried && countsFromBlockID(op.Result(0))
+			persistent = loop != nil && !carriesTiles(loop) && carried && countsFromBlockID(op.Result(0))
 		}
 	})
 	if !persistent || !multiplies {
@@ -63,8 +63,8 @@ func usedAsStride(v *ir.Value, seen map[*ir.Value]bool) bool {
 	return false
 }
 
-// CarriesTiles reports whether a loop has loop-carried tiles.
-func CarriesTiles(loop *ir.Op) bool { return slices.ContainsFunc(loop.Results(), tileaa.IsRanked) }
+// carriesTiles reports whether a loop has loop-carried tiles.
+func carriesTiles(loop *ir.Op) bool { return slices.ContainsFunc(loop.Results(), tileaa.IsRanked) }
 
 // IsGridStride reports whether a loop distributes its iterations over thread blocks: it starts at the block's number and steps by the
 // number of blocks, or by what may be a number of blocks.

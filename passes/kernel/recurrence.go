@@ -16,7 +16,7 @@ func RecurrenceOf(s *pass.State, entry *ir.Op) (r cost.Recurrence, ok bool) {
 	loops := 0
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		flow, loop := ir.LoopOf(op)
-		if !loop || !CarriesTiles(op) || !isInnermost(op) {
+		if !loop || !carriesTiles(op) || !isInnermost(op) {
 			return
 		}
 		loops++

@@ -29,7 +29,7 @@ func ReductionWorkOf(s *pass.State, entry *ir.Op) (w ReductionWork) {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		ops++
 		if _, loop := ir.LoopOf(op); loop {
-			w.CarriesTiles = w.CarriesTiles || CarriesTiles(op)
+			w.CarriesTiles = w.CarriesTiles || carriesTiles(op)
 		}
 		switch op.Code() {
 		case tileaa.OpScan:

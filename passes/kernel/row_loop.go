@@ -30,7 +30,7 @@ func RowLoopOf(s *pass.State, loop *ir.Op, warps int) (r cost.RowLoop, ok bool) 
 		}
 	})
 	r.Registers = widest/(layout.WarpSize*warps) + cost.OverheadRegisters
-	if IsGridStride(loop) || CarriesTiles(loop) { // what a block adds up others add to its like: there are few blocks
+	if IsGridStride(loop) || carriesTiles(loop) { // what a block adds up others add to its like: there are few blocks
 		r.LaunchedBlocks = hintedBlocks(s, tileaa.EntryOf(loop))
 	}
 	return r, !products && r.Exchanges > 0

@@ -186,7 +186,7 @@ func heldIn(d tileaa.Dot) *ir.Block {
 func setRegion(s *pass.State, d tileaa.Dot, at TensorRegion) {
 	for _, x := range tileaa.SumOf(d) {
 		x.SetColumn(s.Ctx, at.From)
-		if at.Lanes == UpperLanes {
+		if at.Lanes == upperLanes {
 			x.SetLane(s.Ctx, laneOfUpper)
 		}
 	}

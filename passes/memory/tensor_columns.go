@@ -20,8 +20,8 @@ type TensorRegion struct {
 
 // Halves of the lanes of each warp. Sums of 64 rows lie in one of them: the lower 16, or those from laneOfUpper on (PTX ISA, "Data Path Layout").
 const (
-	LowerLanes, UpperLanes uint8 = 1, 2
-	AllLanes                     = LowerLanes | UpperLanes
+	lowerLanes, upperLanes uint8 = 1, 2
+	AllLanes                     = lowerLanes | upperLanes
 	laneOfUpper                  = 16
 )
 
@@ -34,7 +34,7 @@ func (r TensorRegion) Overlaps(o TensorRegion) bool {
 func SumsSize(d tileaa.Dot) TensorRegion {
 	r := TensorRegion{0, tileaa.TensorColumnsOf(d), AllLanes}
 	if d.Atom().Atom.Tensor.Parts() > 1 {
-		r.Lanes = LowerLanes
+		r.Lanes = lowerLanes
 	}
 	return r
 }
@@ -51,7 +51,7 @@ func TensorRegionOf(d tileaa.Dot) TensorRegion {
 	r.From, _ = d.Column()
 	r.To += r.From
 	if _, upper := d.Lane(); upper {
-		r.Lanes = UpperLanes
+		r.Lanes = upperLanes
 	}
 	return r
 }
@@ -100,8 +100,8 @@ func (o *OccupiedColumns) Place(b *ir.Block, size TensorRegion) TensorRegion {
 // free finds the lowest columns that are not in use in blocks that count, in either half of the lanes if one is enough.
 func (o OccupiedColumns) free(size TensorRegion, counts func(*ir.Block) bool) TensorRegion {
 	at := o.freeIn(size, counts)
-	if size.Lanes == LowerLanes {
-		size.Lanes = UpperLanes
+	if size.Lanes == lowerLanes {
+		size.Lanes = upperLanes
 		if upper := o.freeIn(size, counts); upper.From < at.From {
 			return upper
 		}

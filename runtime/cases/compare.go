@@ -97,8 +97,8 @@ func Compare(b *Buffer, got, want []byte, rtol, atol float64) error {
 	})
 }
 
-// Unchanged holds a buffer against its content before the launch, bit by bit.
-func Unchanged(b *Buffer, got, before []byte) error {
+// unchanged holds a buffer against its content before the launch, bit by bit.
+func unchanged(b *Buffer, got, before []byte) error {
 	if bytes.Equal(got, before) {
 		return nil
 	}

@@ -283,7 +283,7 @@ func (c *Case) judgeBuffer(i int, b *Buffer, l *Launch, out *Outcome) error {
 	if len(b.Pointers) > 0 && len(got) == len(before) {
 		before = withPointers(l.Buffers[i], before, got, out.Addresses)
 	}
-	return Unchanged(b, got, before)
+	return unchanged(b, got, before)
 }
 
 // withPointers is the content before the launch with the address words that

@@ -14,8 +14,8 @@ const (
 	Star = -2 // the argument before the value
 )
 
-// MaxNumber is the biggest width or precision: C promises no more characters of one conversion.
-const MaxNumber = 4095
+// maxNumber is the biggest width or precision: C promises no more characters of one conversion.
+const maxNumber = 4095
 
 // Piece is a part of a format: text, or a conversion.
 type Piece struct {
@@ -93,8 +93,8 @@ func number(s string) (n int, rest string, err error) {
 	if digits == "" {
 		return None, s, nil
 	}
-	if n, err = strconv.Atoi(digits); err != nil || n > MaxNumber {
-		return 0, "", fmt.Errorf("a width or precision of more than %d", MaxNumber)
+	if n, err = strconv.Atoi(digits); err != nil || n > maxNumber {
+		return 0, "", fmt.Errorf("a width or precision of more than %d", maxNumber)
 	}
 	return n, s[len(digits):], nil
 }

@@ -12,11 +12,11 @@ import (
 )
 
 func byName(t *testing.T, name string) *Func {
-	i := slices.IndexFunc(Funcs, func(f *Func) bool { return f.Name == name })
+	i := slices.IndexFunc(funcs, func(f *Func) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("no function %s", name)
 	}
-	return Funcs[i]
+	return funcs[i]
 }
 
 // TestAgainstMpmath compares with values that testdata/generate.py made with mpmath.
@@ -47,7 +47,7 @@ func TestAgainstMpmath(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range Funcs {
+	for _, f := range funcs {
 		if seen[f.Name] < 100 {
 			t.Errorf("%d values of %s", seen[f.Name], f.Name)
 		}
@@ -84,7 +84,7 @@ func TestSpecialValues(t *testing.T) {
 }
 
 func BenchmarkF64(b *testing.B) {
-	for _, f := range Funcs {
+	for _, f := range funcs {
 		b.Run(f.Name, func(b *testing.B) {
 			for i := range b.N {
 				f.compute(float.F64, 1.25+float64(i%1000)/999, 3.3) // without the memo

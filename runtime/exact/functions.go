@@ -75,8 +75,8 @@ var (
 	}}
 )
 
-// Funcs lists them.
-var Funcs = []*Func{Exp, Exp2, Log, Log2, Rsqrt, Sin, Cos, Tan, Sinh, Cosh, Tanh, Atan2, Pow}
+// funcs lists them.
+var funcs = []*Func{Exp, Exp2, Log, Log2, Rsqrt, Sin, Cos, Tan, Sinh, Cosh, Tanh, Atan2, Pow}
 
 // log2 is exact for powers of two, below the normal range too.
 func log2(x float64) float64 {

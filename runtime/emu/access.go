@@ -233,37 +233,46 @@ func (r *region) tracked() bool { return r.space == spGlobal || r.space == spSha
 // --- ld, st ---
 
 func decodeLd(d *decoder) {
-	op := &memOp{}
-	op.nc = d.flag("nc")
-	op.order = d.decodeOrder(false)
-	policy := d.cacheHints()
+	nc := d.flag("nc")
 	d.flag("unified")
-	op.space = d.decodeSpace()
-	d.noteCommunication(op)
-	op.n = d.vectorCount()
-	t := d.typ1()
-	op.elem = t.bytes()
-	args := d.st.args
-	if len(args) != 2 && !(policy && len(args) == 3) {
-		d.malformed("wrong number of operands")
+	op, t, regs := d.decodeAccess(0)
+	if regs == nil {
 		return
 	}
-	regs := vector(&args[0])
-	if len(regs) != op.n {
-		d.malformed("vector of %d elements expected", op.n)
-		return
-	}
+	op.nc = nc
 	ext := make([]func(uint64) uint64, len(regs))
 	for i := range regs {
 		d.dstArg(&regs[i])
 		ext[i] = extend(t, d.width(&regs[i]))
 	}
-	d.address(&args[1], op)
+	d.address(&d.st.args[1], op)
 	d.in.kind, d.in.fetches = kExec, op.order.s == weak && !op.nc
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.load(in, op, ext, m) }
+}
+
+// decodeAccess takes what ld and st share: modifiers, type, and the values, which are an argument; nil where it is malformed.
+func (d *decoder) decodeAccess(value int) (op *memOp, t typ, values []arg) {
+	op = &memOp{order: d.decodeOrder(false)}
+	policy := d.cacheHints()
+	op.space = d.decodeSpace()
+	d.noteCommunication(op)
+	op.n = d.vectorCount()
+	t = d.typ1()
+	op.elem = t.bytes()
 	if t.width() > 64 {
 		d.lacks("128-bit element")
 	}
-	d.in.exec = func(w *warp, in *inst, m uint32) { w.load(in, op, ext, m) }
+	args := d.st.args
+	if len(args) != 2 && !(policy && len(args) == 3) {
+		d.malformed("wrong number of operands")
+		return op, t, nil
+	}
+	values = vector(&args[value])
+	if len(values) != op.n {
+		d.malformed("vector of %d elements expected", op.n)
+		return op, t, nil
+	}
+	return op, t, values
 }
 
 // vectorCount takes .v2, .v4 or .v8.
@@ -354,36 +363,19 @@ func decodeSt(d *decoder) {
 		decodeRemote(d)
 		return
 	}
-	op := &memOp{}
-	op.order = d.decodeOrder(false)
-	policy := d.cacheHints()
-	op.space = d.decodeSpace()
-	d.noteCommunication(op)
-	op.n = d.vectorCount()
-	t := d.typ1()
-	op.elem = t.bytes()
-	args := d.st.args
-	if len(args) != 2 && !(policy && len(args) == 3) {
-		d.malformed("wrong number of operands")
+	op, t, vals := d.decodeAccess(1)
+	if vals == nil {
 		return
 	}
 	if op.order.acquire {
 		d.malformed("st.acquire")
 	}
-	vals := vector(&args[1])
-	if len(vals) != op.n {
-		d.malformed("vector of %d elements expected", op.n)
-		return
-	}
 	for i := range vals {
 		d.srcArg(&vals[i], t)
 	}
-	d.address(&args[0], op)
+	d.address(&d.st.args[0], op)
 	if op.space == spConst {
 		d.malformed("store to constant memory")
-	}
-	if t.width() > 64 {
-		d.lacks("128-bit element")
 	}
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) { w.store(in, op, m) }

@@ -45,10 +45,10 @@ func AccumulatorsFit(t *target.Target, warps int, n Accumulators, shape ProductS
 		return true
 	}
 	room := 2 * limit
-	if !shape.SharedSlot && t.Has("cp.async") && limit == AccumulatorTarget {
+	if !shape.SharedSlot && target.CpAsync.On(t) && limit == AccumulatorTarget {
 		room += limit / 4
 	}
-	return n.Max <= limit*3/2 && (shape.OneRowTile || n.InLoops <= limit || !t.Has("tcgen05") && !t.Has("wgmma") && n.InLoops+n.LoopCarried <= room)
+	return n.Max <= limit*3/2 && (shape.OneRowTile || n.InLoops <= limit || !(target.WGMMA|target.Tcgen05).On(t) && n.InLoops+n.LoopCarried <= room)
 }
 
 // ProductShape is what decides how many registers a thread needs beside its accumulators.
@@ -64,7 +64,7 @@ type Accumulators struct{ Max, InLoops, LoopCarried int }
 // fragments early as long as it believes that registers last, and with few of them it finds out too late. wgmma and the tensor unit read
 // shared memory themselves and need no margin.
 func RegisterMargin(t *target.Target, warps int) int {
-	if ThreadRegisters(t, warps) == t.RegistersPerThread || t.Has("wgmma") || t.Has("tcgen05") {
+	if ThreadRegisters(t, warps) == t.RegistersPerThread || (target.WGMMA | target.Tcgen05).On(t) {
 		return 0
 	}
 	return 24

@@ -96,16 +96,3 @@ var (
 	CpAsync = Need{SM: 80, PTX: V(7, 0)} // asynchronous copies of 4, 8 or 16 bytes from global to shared memory
 	Bulk    = Need{SM: 90, PTX: V(8, 0)} // copies by tensor maps, and mbarriers that count their bytes
 )
-
-// Has reports whether the target has what codegen/cost and the prices of plans ask for by name. It panics on any other.
-func (t *Target) Has(name string) bool {
-	switch name {
-	case "cp.async":
-		return CpAsync.On(t)
-	case "wgmma":
-		return WGMMA.On(t)
-	case "tcgen05":
-		return Tcgen05.On(t)
-	}
-	panic("target: no feature " + name)
-}

@@ -9,6 +9,7 @@ import (
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -337,7 +338,7 @@ func (p *pricing) fastest(l cost.Loop, loop *ir.Op, products, loops int) (slots,
 	if l.SharedSlot {
 		return 1, l.SharedSlotCycles(t, products)
 	}
-	if products > 1 && t.Has("cp.async") && kernel.StaggersOperands(loop) && (loops == 1 || p.products.Accumulators(l.Warps) <= cost.AccumulatorLimit(t, l.Warps)) {
+	if products > 1 && target.CpAsync.On(t) && kernel.StaggersOperands(loop) && (loops == 1 || p.products.Accumulators(l.Warps) <= cost.AccumulatorLimit(t, l.Warps)) {
 		if cycles, best := l.StaggeredCycles(t, products, l.SharedBytes[0]); best {
 			return 1, cycles
 		}
@@ -355,7 +356,7 @@ func (p *pricing) loopDemand(op *ir.Op, warps int) cost.Loop {
 	l := kernel.Loop(p.s, op, warps, accumulators, func(op *ir.Op) (atom.Tiling, bool) { return p.tiling(op, warps) }, p.products.Pointers)
 	l.LaunchedBlocks = p.launched
 	most := 1
-	if p.s.Target.Has("cp.async") {
+	if target.CpAsync.On(p.s.Target) {
 		most = cost.MaxSlots
 	}
 	held := 0

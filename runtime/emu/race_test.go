@@ -275,3 +275,39 @@ func TestRefinedCellsHaveListsOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// TestAccessesOfAnotherCTAAreNotReplaced: of two strong stores of .cta by two CTAs, one after the other, the later one does not stand for the earlier one.
+// A third one by the CTA of the later one is morally strong with that and races with the first.
+func TestAccessesOfAnotherCTAAreNotReplaced(t *testing.T) {
+	const ptx = header + `.visible .entry k(.param .u64 p)
+.reqntid 64
+{
+	.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x;
+	and.b32 %r2, %r1, 31; setp.ne.u32 %p1, %r2, 0; @%p1 ret;
+	setp.eq.u32 %p1, %r0, 0; @%p1 bra FIRST;
+	setp.ne.u32 %p1, %r1, 0; @%p1 bra THIRD;
+SECOND: ld.acquire.gpu.global.b32 %r3, [%rd1+64];
+	setp.ne.u32 %p2, %r3, 1; @%p2 bra SECOND;
+	st.relaxed.cta.global.b32 [%rd1], 2;
+	st.relaxed.gpu.global.b32 [%rd1+68], 1;
+	ret;
+THIRD: ld.relaxed.gpu.global.b32 %r3, [%rd1+68];
+	setp.ne.u32 %p2, %r3, 1; @%p2 bra THIRD;
+	st.relaxed.cta.global.b32 [%rd1], 3;
+	ret;
+FIRST: setp.ne.u32 %p1, %r1, 0; @%p1 ret;
+	st.relaxed.cta.global.b32 [%rd1], 1;
+	st.release.gpu.global.b32 [%rd1+64], 1;
+	ret;
+}
+`
+	for _, s := range Schedules {
+		_, err := runText(t, ptx, 64, make([]byte, 128), Options{Grid: [3]int{2, 1, 1}, Schedule: s, Seed: 3})
+		var r *Report
+		if !errors.As(err, &r) || r.Kind != Race {
+			t.Errorf("%v: no race was found: %v", s, err)
+		}
+	}
+}

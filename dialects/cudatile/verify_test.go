@@ -77,6 +77,8 @@ func TestTheVerifierSays(t *testing.T) {
 		{"%x = iota : tile<i32>", "expects result type to be 1-d tile"},
 		{"%x = iota : tile<131072xi16>", "the number of elements 131072 exceeds the maximum value of element type 'i16'"},
 		{"%x = iota : tile<512xi8>", "the number of elements 512 exceeds the maximum value of element type 'i8'"},
+		{"%x = iota : tile<65536xi16>", ""},
+		{"%x = iota : tile<131072xi16>", "the number of elements 131072 exceeds the maximum value of element type 'i16'"},
 		{"%x = broadcast %m : tile<4x8xf32> -> tile<8x8xf32>", "expects the shape of source tile to be compatible with that of the result tile, but got: 4, 8 and 8, 8"},
 		{"%x = reshape %m : tile<4x8xf32> -> tile<8x8xf32>", "expected source tile and result tile to have the same number of elements"},
 		{"%x = permute %m [0, 0] : tile<4x8xf32> -> tile<8x4xf32>", "expect permutation elements to be unique"},

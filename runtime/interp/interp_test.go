@@ -562,6 +562,16 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 			%old1, %t1 = atomic_rmw_tko relaxed device %out, addf, %a1 token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
 			%s, %t = load_ptr_tko weak %out token=%t1 : tile<ptr<f32>> -> tile<f32>, token
 			%r = reshape %s : tile<f32> -> tile<1xf32>`, false},
+		{"atomic sums before and after a plain store, each of numbers of one size", `
+			%a = constant <f32: 1.0e10> : tile<f32>
+			%z = constant <f32: 0.0> : tile<f32>
+			%b = constant <f32: 1.0> : tile<f32>
+			%t0 = store_ptr_tko weak %out, %z : tile<ptr<f32>>, tile<f32> -> token
+			%old1, %t1 = atomic_rmw_tko relaxed device %out, addf, %a token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%t2 = store_ptr_tko weak %out, %z token=%t1 : tile<ptr<f32>>, tile<f32> -> token
+			%old2, %t3 = atomic_rmw_tko relaxed device %out, addf, %b token=%t2 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%s, %t = load_ptr_tko weak %out token=%t3 : tile<ptr<f32>> -> tile<f32>, token
+			%r = reshape %s : tile<f32> -> tile<1xf32>`, false},
 		{"a swap for a NaN, which may have other bits than the one in memory", `
 			%i = constant <f32: 0x7f800000> : tile<f32>
 			%n = subf %i, %i : tile<f32>

@@ -491,6 +491,10 @@ func TestCopiesOfRowsRunAheadWhereABlockIsAlone(t *testing.T) {
 	busy.Issue = 12 << 10
 	roomy.Registers = 32
 	big.LaunchedBlocks, big.CopiedBytes, big.SharedBytes = 1, 72<<10, slotsOf(72<<10, 8)
+	// Two blocks of 81 KB, and of each the 1 KB that the system takes, are the 164 KB of a multiprocessor of sm_80: nothing is left for exchanges.
+	full, notQuite := row, row
+	full.Registers, notQuite.Registers = 128, 128
+	full.SharedBytes, notQuite.SharedBytes = []int{40 << 10, 81 << 10}, []int{40 << 10, 80 << 10}
 	alone := busy
 	alone.LaunchedBlocks = 1
 	for _, c := range []struct {
@@ -504,6 +508,8 @@ func TestCopiesOfRowsRunAheadWhereABlockIsAlone(t *testing.T) {
 		{"many instructions, where none does", alone, 2},
 		{"blocks that leave no room for a second slot", roomy, 1},
 		{"one block with room for two slots", big, 2},
+		{"two blocks with room for two slots, but not for exchanges", full, 1},
+		{"two blocks with room for two slots and exchanges", notQuite, 2},
 	} {
 		if got := c.rows.Slots(sm(t, "sm_80")); got != c.want {
 			t.Errorf("%s: %d slots, want %d", c.name, got, c.want)

@@ -12,7 +12,7 @@ import (
 func module(t *testing.T, body string) (*Facts, map[string]*ir.Op) {
 	t.Helper()
 	src := `tileaa.module @m {
-  entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>, %n: tile<i32>, %m: tile<i32>, %c: tile<i1>, %wide: tile<i64>, %far: tile<i64>) {
+  entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>, %n: tile<i32>, %m: tile<i32>, %c: tile<i1>, %wide: tile<i64>, %far: tile<i64>, %octets: tile<ptr<i8>>) {
 ` + body + `
     return
   }
@@ -265,6 +265,16 @@ func TestAccessesOfBlocks(t *testing.T) {
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<32768x32769xf16, strides=[32769,1]>
 			%blk = block_tile %arr, indices(%zero, %zero) {traversal = [1, 1], dim_map = [0, 1]} : (memref<32768x32769xf16, strides=[32769,1]>, tile<i32>, tile<i32>) -> block<1x1xf16>`,
 			[]bool{true, true}, []int64{1, 1}, []int64{1, 1}, false, []int64{31, 31}},
+		{"an array of four bytes, the last of them 2^31 after the first", `
+			%bytes = assume %octets {predicate = div_by<16>} : tile<ptr<i8>>
+			%arr = make_memref %bytes : (tile<ptr<i8>>) -> memref<2x2xi8, strides=[2147483647,1]>
+			%blk = block_tile %arr, indices(%zero, %zero) {traversal = [1, 1], dim_map = [0, 1]} : (memref<2x2xi8, strides=[2147483647,1]>, tile<i32>, tile<i32>) -> block<1x1xi8>`,
+			[]bool{true, true}, []int64{1, 1}, []int64{1, 1}, false, []int64{31, 31}},
+		{"an array of four bytes, the last of them one less than 2^31 after the first", `
+			%bytes = assume %octets {predicate = div_by<16>} : tile<ptr<i8>>
+			%arr = make_memref %bytes : (tile<ptr<i8>>) -> memref<2x2xi8, strides=[2147483646,1]>
+			%blk = block_tile %arr, indices(%zero, %zero) {traversal = [1, 1], dim_map = [0, 1]} : (memref<2x2xi8, strides=[2147483646,1]>, tile<i32>, tile<i32>) -> block<1x1xi8>`,
+			[]bool{true, true}, []int64{1, 1}, []int64{1, 1}, true, []int64{31, 31}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.says, func(t *testing.T) {

@@ -64,21 +64,20 @@ func (r *sumExactness) exact(f *float.Format) bool {
 	return !r.special && fits(f, precision(f), r.low, r.sum)
 }
 
-// productExactness decides whether a product of floats is exact in every order: it gathers the significand bits of all factors
-// together, and the largest and the smallest partial product.
+// productExactness decides whether a product of floats is exact in every order: it gathers the product of all factors without their powers of
+// two, which no partial product exceeds, and the largest and the smallest partial product.
 type productExactness struct {
-	bits          int
-	above, below  float64 // products of the factors above and below 1
-	special, zero bool
+	odd          float64
+	above, below float64 // products of the factors above and below 1
+	special      bool
 }
 
-func newProductExactness() productExactness { return productExactness{above: 1, below: 1} }
+func newProductExactness() productExactness { return productExactness{odd: 1, above: 1, below: 1} }
 
 func (s *productExactness) add(v float64) {
 	v = math.Abs(v)
 	switch {
 	case v == 0:
-		s.zero = true
 		return
 	case v-v != 0:
 		s.special = true
@@ -88,11 +87,10 @@ func (s *productExactness) add(v float64) {
 	default:
 		s.below *= v
 	}
-	fraction, _ := math.Frexp(v)
-	s.bits += max(-lowestBit(fraction)-1, 0) // powers of two cost nothing
+	s.odd *= math.Ldexp(v, -lowestBit(v))
 }
 
 func (s *productExactness) exact(f *float.Format) bool {
 	smallest := math.Ldexp(1, 1-f.Bias())
-	return !s.special && s.bits < precision(f) && s.above <= f.Decode(f.Max()) && s.below >= smallest
+	return !s.special && s.odd < math.Ldexp(1, precision(f)) && s.above <= f.Decode(f.Max()) && s.below >= smallest
 }

@@ -476,6 +476,8 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 		{"a sum that needs one bit more", sum("16777216.0, 1.0", 2), true},
 		{"a maximum", strings.Replace(sum("0.1, 0.2, 1.0e10, 3.0", 4), "addf", "maxf", 1), false},
 		{"a product of powers of two", strings.Replace(sum("0.5, 2.0, 4.0, -8.0", 4), "addf", "mulf", 1), false},
+		{"a product of fifteen threes, 14348907, which needs 24 bits", strings.Replace(sum(strings.Repeat("3.0, ", 15)+"1.0", 16), "addf", "mulf", 1), false},
+		{"a product of sixteen threes, 43046721, which needs 26", strings.Replace(sum(strings.Repeat("3.0, ", 15)+"3.0", 16), "addf", "mulf", 1), true},
 		{"a product of tenths", strings.Replace(sum("0.1, 0.2, 0.3, 0.4", 4), "addf", "mulf", 1), true},
 		{"a function", `
 			%a = constant <f32: 1.0> : tile<1xf32>

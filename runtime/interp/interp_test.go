@@ -478,6 +478,9 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 		{"a product of powers of two", strings.Replace(sum("0.5, 2.0, 4.0, -8.0", 4), "addf", "mulf", 1), false},
 		{"a product of fifteen threes, 14348907, which needs 24 bits", strings.Replace(sum(strings.Repeat("3.0, ", 15)+"1.0", 16), "addf", "mulf", 1), false},
 		{"a product of sixteen threes, 43046721, which needs 26", strings.Replace(sum(strings.Repeat("3.0, ", 15)+"3.0", 16), "addf", "mulf", 1), true},
+		{"a sum that overflows in some orders: two times 2^127, two times its negative", sum("0x7F000000, 0x7F000000, 0xFF000000, 0xFF000000", 4), true},
+		{"a product that underflows in some orders: 2^-100, 2^-60, 2^100", strings.Replace(sum("0x0D800000, 0x21800000, 0x71800000, 1.0", 4), "addf", "mulf", 1), true},
+		{"a product that overflows in some orders: 2^100, 2^60, 2^-100", strings.Replace(sum("0x71800000, 0x5D800000, 0x0D800000, 1.0", 4), "addf", "mulf", 1), true},
 		{"a product of tenths", strings.Replace(sum("0.1, 0.2, 0.3, 0.4", 4), "addf", "mulf", 1), true},
 		{"a function", `
 			%a = constant <f32: 1.0> : tile<1xf32>
@@ -589,6 +592,13 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 			%c = constant <f32: 0.5> : tile<1x1xf32>
 			%d = mmaf %a, %b, %c : tile<1x2xf16>, tile<2x1xf16>, tile<1x1xf32>
 			%r = reshape %d : tile<1x1xf32> -> tile<1xf32>`, false},
+		{"a product of matrices whose terms, 2^-28, are below all numbers of f16", `
+			%a = constant <f16: [[0x0400, 0x0400]]> : tile<1x2xf16>
+			%b = constant <f16: [[0x0400], [0x0400]]> : tile<2x1xf16>
+			%c = constant <f16: 0.0> : tile<1x1xf16>
+			%d = mmaf %a, %b, %c : tile<1x2xf16>, tile<2x1xf16>, tile<1x1xf16>
+			%e = ftof %d : tile<1x1xf16> -> tile<1x1xf32>
+			%r = reshape %e : tile<1x1xf32> -> tile<1xf32>`, true},
 		{"a product of matrices that may round", `
 			%a = constant <f16: [[3.0, 5.0]]> : tile<1x2xf16>
 			%b = constant <f16: [[7.0], [11.0]]> : tile<2x1xf16>

@@ -130,6 +130,7 @@ func TestTheVerifierSays(t *testing.T) {
 		{"%z = constant <f32: 0.0> : tile<8xf32>\n%y = store_ptr_tko acquire device %q, %z : tile<8xptr<f32>>, tile<8xf32> -> token", "expect one of: weak, relaxed, or release, but got: acquire"},
 		{"%x, %y = atomic_rmw_tko relaxed device %q, addf, %v : tile<8xptr<f32>>, tile<8xi32> -> tile<8xi32>, token", "expected pointee type ('f32') to match element type of 'arg' ('i32')"},
 		{"%z = constant <f32: 0.0> : tile<8xf32>\n%x, %y = atomic_rmw_tko relaxed device %q, add, %z : tile<8xptr<f32>>, tile<8xf32> -> tile<8xf32>, token", "'add' works only with integers i32 and i64"},
+		{"%g = get_global @g : tile<ptr<f16>>\n%x, %y = atomic_cas_tko relaxed device %g, %h, %h : tile<ptr<f16>>, tile<f16> -> tile<f16>, token", "expect only float or integer types with 32 or 64 bit"},
 		{"%z = constant <f32: 0.0> : tile<8xf32>\n%x, %y = atomic_cas_tko weak device %q, %z, %z : tile<8xptr<f32>>, tile<8xf32> -> tile<8xf32>, token", "memory ordering semantics must be one of: relaxed, acquire, release, acq_rel"},
 		{"%z = join_tokens %k : token", "expect two or more tokens"},
 		{"%z = alloca num_elem = 4, alignment = 2 : tile<ptr<f32>>", "'alignment' (2) must be at least the natural size (4 bytes) for element type 'f32'"},

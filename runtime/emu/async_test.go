@@ -2,6 +2,7 @@ package emu
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -373,6 +374,36 @@ COPY:
 					t.Fatalf("row %d column %d is %v, want %v", row, col, got, want)
 				}
 			}
+		}
+	}
+}
+
+// TestWgmmaFollowsAllWarps: what each warp has stored, each warp of the group must know of: a fence of the proxy is no barrier. A has its 64 rows of 16 numbers at 0,
+// B its 8 columns at 2048, in pieces of eight rows of 16 bytes, 128 bytes apart along K and 256 across.
+func TestWgmmaFollowsAllWarps(t *testing.T) {
+	for _, meet := range []string{"bar.sync 0;", ""} {
+		_, err := runText(t, strings.Replace(header, "sm_80", "sm_90a", 1)+`.visible .entry k(.param .u64 p)
+.reqntid 128
+{
+	.reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .f32 %f<4>;
+	.shared .align 1024 .b8 tiles[4096];
+	mov.u32 %r0, %tid.x; shl.b32 %r0, %r0, 5; mov.u32 %r1, tiles; add.u32 %r1, %r1, %r0; mov.b32 %r2, 0;
+	st.shared.v4.b32 [%r1], {%r2, %r2, %r2, %r2};
+	st.shared.v4.b32 [%r1+16], {%r2, %r2, %r2, %r2};
+	fence.proxy.async.shared::cta;
+	`+meet+`
+	mov.b64 %rd1, 0x1000080000; mov.b64 %rd2, 0x1000080080;
+	mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
+	wgmma.fence.sync.aligned;
+	wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd1, %rd2, 1, 1, 1, 0, 0;
+	wgmma.commit_group.sync.aligned;
+	wgmma.wait_group.sync.aligned 0;
+	ret;
+}
+`, 128, make([]byte, 16), Options{})
+		var r *Report
+		if found := errors.As(err, &r) && r.Kind == Race; found != (meet == "") || meet != "" && err != nil {
+			t.Errorf("%q: got %v", meet, err)
 		}
 	}
 }

@@ -110,6 +110,35 @@ func TestTooManyDrop(t *testing.T) {
 	}
 }
 
+// TestMisusedMbarriers holds what the PTX ISA forbids beside what it allows ("mbarrier"): the object has eight bytes, none of which a plain store may change, its
+// transaction count goes up to 2^20-1, an arrival with .noComplete may not end the phase, and nothing may be under way where the object ends.
+func TestMisusedMbarriers(t *testing.T) {
+	const (
+		expect = "mbarrier.init.shared::cta.b64 [%%r3], 1; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%%r3], %d; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%%r3], 1;"
+		copied = "mbarrier.init.shared::cta.b64 [%r3], 1; fence.mbarrier_init.release.cluster; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 16;" +
+			"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3+64], [%rd0], 16, [%r3];"
+		wait = "W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], 0; @!%p2 bra W;"
+		end  = "mbarrier.inval.shared::cta.b64 [%r3];"
+	)
+	for _, c := range []struct{ name, bad, good, says string }{
+		{"a store over the second half", "mbarrier.init.shared::cta.b64 [%r3], 1; st.shared.u32 [%r3+4], %r0;", "mbarrier.init.shared::cta.b64 [%r3], 1; st.shared.u32 [%r3+8], %r0;",
+			"a plain store over the mbarrier"},
+		{"too many bytes, in two parts", fmt.Sprintf(expect, 1<<20-1), fmt.Sprintf(expect, 1<<20-2), "expects 1048576 bytes, above its limit of 1048575"},
+		{"the last arrival", "mbarrier.init.shared::cta.b64 [%r3], 2; mbarrier.arrive.noComplete.shared::cta.b64 %rd6, [%r3], 2;",
+			"mbarrier.init.shared::cta.b64 [%r3], 3; mbarrier.arrive.noComplete.shared::cta.b64 %rd6, [%r3], 2;", "an arrival with .noComplete ends the phase"},
+		{"an end while a copy is under way", copied + end, copied + wait + end, "has not completed on the mbarrier"},
+	} {
+		for _, s := range Schedules {
+			for i, body := range []string{c.bad, c.good} {
+				r := report(t, strings.Replace(sharedKernel("setp.ne.u32 %p1, %r0, 0; @%p1 ret;\n"+body), "sm_80", "sm_90", 1), Options{Schedule: s})
+				if i == 0 && (r == nil || r.Kind != Invalid || !strings.Contains(r.Msg, c.says)) || i == 1 && r != nil {
+					t.Errorf("%s, %v: got %v from %s", c.name, s, r, body)
+				}
+			}
+		}
+	}
+}
+
 // A lane that waits in a loop lets another lane of its warp arrive.
 func TestLaneWaitsForLane(t *testing.T) {
 	for _, wait := range []string{"test_wait", "try_wait"} {

@@ -254,6 +254,96 @@ B:	LOAD
 	}
 }
 
+// TestStrongAccessesAfterWeakerOnes: a strong store does not stand for a weaker one of its thread before it, which a strong load elsewhere races with.
+func TestStrongAccessesAfterWeakerOnes(t *testing.T) {
+	const text = `
+	setp.ne.u32 %p0, %r0, 0; @%p0 bra END;
+	setp.eq.u32 %p1, %r30, 1; @%p1 bra B;
+	STORE
+	st.relaxed.gpu.global.u32 [%rd0], 2;
+	st.relaxed.gpu.global.u32 [%rd0+64], 1;
+	bra END;
+B:	ld.relaxed.gpu.global.u32 %r4, [%rd0+64];
+	setp.eq.u32 %p3, %r4, 0; @%p3 bra B;
+	ld.relaxed.gpu.global.u32 %r4, [%rd0];`
+	for _, c := range []raceCase{
+		{"a weak store", 2, 32, strings.Replace(text, "STORE", "st.global.u32 [%rd0], 1;", 1), Race},
+		{"a store of .cta", 2, 32, strings.Replace(text, "STORE", "st.relaxed.cta.global.u32 [%rd0], 1;", 1), Race},
+		{"a store of .gpu", 2, 32, strings.Replace(text, "STORE", "st.relaxed.gpu.global.u32 [%rd0], 1;", 1), silent},
+	} {
+		c.run(t)
+	}
+}
+
+// TestALaneKnowsItsOwnCopies: that the copies of a lane are complete says nothing of those of other lanes that read the same word, before the lanes meet.
+func TestALaneKnowsItsOwnCopies(t *testing.T) {
+	const text = `
+	shl.b32 %r5, %r0, 2; add.u32 %r5, %r3, %r5;
+	cp.async.ca.shared.global [%r5], [%rd0], 4;
+	cp.async.wait_all;
+	MEET
+	setp.eq.u32 %p1, %r0, 0; @%p1 st.global.u32 [%rd0], 9;`
+	const other = `
+	shl.b32 %r5, %r0, 2; add.u32 %r5, %r3, %r5;
+	cp.async.ca.shared.global [%r5], [%rd0], 4;
+	cp.async.wait_all;
+	MEET
+	setp.eq.u32 %p1, %r0, 32; @%p1 st.relaxed.gpu.global.u32 [%rd0+64], 1;
+	setp.ne.u32 %p1, %r0, 0; @%p1 bra END;
+W:	ld.relaxed.gpu.global.u32 %r6, [%rd0+64];
+	setp.eq.u32 %p1, %r6, 0; @%p1 bra W;
+	st.shared.u32 [%r3+128], 9;`
+	for _, c := range []raceCase{
+		{"alone", 1, 32, strings.Replace(text, "MEET", "", 1), AsyncPending},
+		{"together", 1, 32, strings.Replace(text, "MEET", "bar.warp.sync -1;", 1), silent},
+		{"a lane with the same lane of another warp", 1, 64, strings.Replace(other, "MEET", "", 1), AsyncPending},
+		{"warps together", 1, 64, strings.Replace(other, "MEET", "bar.sync 0;", 1), silent},
+	} {
+		c.run(t)
+	}
+}
+
+// TestOneLaneWritesWhatAllHaveRead: the lane itself is the first of those that have read together.
+func TestOneLaneWritesWhatAllHaveRead(t *testing.T) {
+	const text = `
+	ld.global.u32 %r5, [%rd0];
+	MEET
+	setp.eq.u32 %p1, %r0, 0; @%p1 st.global.u32 [%rd0], 9;`
+	for _, c := range []raceCase{
+		{"alone", 1, 32, strings.Replace(text, "MEET", "", 1), Race},
+		{"together", 1, 32, strings.Replace(text, "MEET", "bar.warp.sync -1;", 1), silent},
+	} {
+		c.run(t)
+	}
+}
+
+// TestWhoLearnsAtAnMbarrier: an arrival that releases hands what its thread has stored to the lanes whose wait acquires it, and to no other.
+func TestWhoLearnsAtAnMbarrier(t *testing.T) {
+	const text = `
+	setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared::cta.b64 [%r3], 1; @%p1 mbarrier.init.shared::cta.b64 [%r3+8], 1;
+	bar.sync 0;
+	setp.lt.u32 %p1, %r0, 32; @%p1 bra W;
+	setp.ne.u32 %p1, %r0, 32; @%p1 bra END;
+	st.global.u32 [%rd0], 7;
+	mbarrier.arrive.RELEASE.shared::cta.b64 _, [%r3];
+	bra END;
+W:	setp.eq.u32 %p2, %r0, 0; selp.u32 %r4, 0, 8, %p2; add.u32 %r4, %r4, %r3;
+	mbarrier.test_wait.parity.ACQUIRE.shared::cta.b64 %p3, [%r4], 0;
+	vote.sync.any.pred %p3, %p3, -1; @!%p3 bra W;
+	setp.eq.u32 %p4, %r0, LANE; @%p4 ld.global.u32 %r5, [%rd0];`
+	with := func(release, acquire, lane string) string {
+		return strings.NewReplacer("RELEASE", release, "ACQUIRE", acquire, "LANE", lane).Replace(text)
+	}
+	for _, c := range []raceCase{
+		{"the lane that waits", 1, 64, with("release.cta", "acquire.cta", "0"), silent},
+		{"another lane, whose phase is open", 1, 64, with("release.cta", "acquire.cta", "1"), Race},
+		{"a relaxed arrival", 1, 64, with("relaxed.cta", "acquire.cta", "0"), Race},
+		{"a relaxed wait", 1, 64, with("release.cta", "relaxed.cta", "0"), Race},
+	} {
+		c.run(t)
+	}
+}
+
 // TestRefinedCellsHaveListsOfTheirOwn: where a page has smaller cells from now on, each half of a cell has the reads and the writes of the whole in a list of its own.
 func TestRefinedCellsHaveListsOfTheirOwn(t *testing.T) {
 	s := &shadow{}

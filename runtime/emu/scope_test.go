@@ -87,6 +87,54 @@ func TestScopesMustIncludeEachOther(t *testing.T) {
 	}
 }
 
+// TestReadModifyWritesOfOtherScopes: a read-modify-write that comes after a release continues its sequence only if the two are morally strong: one of .cta in another CTA
+// is not, and who reads what it has written acquires nothing.
+func TestReadModifyWritesOfOtherScopes(t *testing.T) {
+	const text = `
+	setp.ne.u32 %p1, %r30, 0; @%p1 bra NEXT;
+	setp.ne.u32 %p1, %r0, 0; @%p1 bra END;
+	st.global.u32 [%rd0], 7;
+	st.release.gpu.global.u32 [%rd0+64], 1;
+	bra END;
+NEXT:	setp.eq.u32 %p1, %r0, 32; @%p1 bra LAST;
+	setp.ne.u32 %p1, %r0, 0; @%p1 bra END;
+W:	ld.acquire.gpu.global.u32 %r4, [%rd0+64];
+	setp.eq.u32 %p1, %r4, 0; @%p1 bra W;
+	atom.relaxed.SCOPE.global.add.u32 %r4, [%rd0+64], 1;
+	st.relaxed.gpu.global.u32 [%rd0+128], 1;
+	bra END;
+LAST:	ld.relaxed.gpu.global.u32 %r4, [%rd0+128];
+	setp.eq.u32 %p1, %r4, 0; @%p1 bra LAST;
+	ld.acquire.gpu.global.u32 %r4, [%rd0+64];
+	ld.global.u32 %r5, [%rd0];`
+	// The other CTA adds to the flag, and a thread of the first one that comes after that reads it.
+	const back = `
+	setp.eq.u32 %p1, %r30, 1; @%p1 bra NEXT;
+	setp.eq.u32 %p1, %r0, 32; @%p1 bra LAST;
+	setp.ne.u32 %p1, %r0, 0; @%p1 bra END;
+	st.global.u32 [%rd0], 7;
+	st.release.gpu.global.u32 [%rd0+64], 1;
+	bra END;
+NEXT:	setp.ne.u32 %p1, %r0, 0; @%p1 bra END;
+W:	ld.relaxed.gpu.global.u32 %r4, [%rd0+64];
+	setp.eq.u32 %p1, %r4, 0; @%p1 bra W;
+	atom.relaxed.gpu.global.add.u32 %r4, [%rd0+64], 1;
+	st.release.gpu.global.u32 [%rd0+128], 1;
+	bra END;
+LAST:	ld.acquire.gpu.global.u32 %r4, [%rd0+128];
+	setp.eq.u32 %p1, %r4, 0; @%p1 bra LAST;
+	ld.acquire.SCOPE.global.u32 %r4, [%rd0+64];
+	ld.global.u32 %r5, [%rd0];`
+	for _, c := range []raceCase{
+		{"of .gpu", 2, 64, strings.Replace(text, "SCOPE", "gpu", 1), silent},
+		{"of .cta", 2, 64, strings.Replace(text, "SCOPE", "cta", 1), Race},
+		{"read by .gpu", 2, 64, strings.Replace(back, "SCOPE", "gpu", 1), silent},
+		{"read by .cta", 2, 64, strings.Replace(back, "SCOPE", "cta", 1), Race},
+	} {
+		c.run(t)
+	}
+}
+
 // TestScopeOfArrivals: an arrival at the mbarrier of another CTA, and the wait for it, are of .cta where they do not say .cluster.
 func TestScopeOfArrivals(t *testing.T) {
 	for _, arrive := range []string{"mbarrier.arrive.release.cluster", "mbarrier.arrive.release.cta", "mbarrier.arrive"} {

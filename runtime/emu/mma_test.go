@@ -409,3 +409,25 @@ func TestMatrixLoadsOfBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestProductsOfTF32IgnoreLowBits: of a factor the low 13 bits do not count (PTX ISA, "Alternate floating-point data formats"): four products of 1 are 4. The sum is undefined
+// where the element that it adds to is.
+func TestProductsOfTF32IgnoreLowBits(t *testing.T) {
+	const text = `
+	mov.b32 %r5, 0x3f801fff; CLEAR
+	ld.shared.u32 %r6, [%r1];
+	mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%r6, %r7, %r8, %r9}, {%r5, %r5}, {%r5}, {%r6, %r6, %r6, %r6};
+	setp.eq.u32 %p1, %r9, 0x40800000; @%p1 st.global.u32 [%rd1], %r9;`
+	out, err := runText(t, sharedKernel(strings.Replace(text, "CLEAR", "st.shared.u32 [%r1], 0;", 1)), 32, make([]byte, 128), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lane := range 32 {
+		if got := readBytes(out, 4*lane, 4); got != 0x40800000 {
+			t.Errorf("lane %d: %#x", lane, got)
+		}
+	}
+	if r := report(t, sharedKernel(strings.Replace(text, "CLEAR", "", 1)), Options{}); r == nil || r.Kind != Undefined {
+		t.Errorf("undefined elements of C: got %v", r)
+	}
+}

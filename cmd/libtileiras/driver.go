@@ -230,7 +230,7 @@ func tileirasDriverAttribute(attribute C.int) C.int {
 	g := standIn.Load().gpu
 	switch attribute { // CUdevice_attribute
 	case 1: // MAX_THREADS_PER_BLOCK
-		return C.int(g.ThreadsPerBlock)
+		return C.int(target.ThreadsPerBlock)
 	case 5: // MAX_GRID_DIM_X
 		return math.MaxInt32
 	case 6, 7: // MAX_GRID_DIM_Y, Z

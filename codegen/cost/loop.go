@@ -312,7 +312,7 @@ func (l Loop) throughputCycles(t *target.Target) int {
 // BoundsIssueCounts reports whether the instructions that bound each ragged copy slow down products: where threads issue these themselves
 // and the tensor cores are as fast as those of sm_80. Slower ones are the bottleneck anyway (make speed, grouped products).
 func BoundsIssueCounts(t *target.Target) bool {
-	return !(target.WGMMA | target.Tcgen05).On(t) && t.Products >= sm80Products
+	return !target.ByGroup.On(t) && t.Products >= sm80Products
 }
 
 // ExposedLoadCycles is the part of the latency of idle memory that the work done since a load was issued does not hide.

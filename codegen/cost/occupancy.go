@@ -23,8 +23,8 @@ func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 // Occupancy is the number of thread blocks that a multiprocessor runs at once, and what limits it. 0 means that not one fits. Of a thread
 // whose registers are unknown, 0, registers limit nothing.
 func Occupancy(t *target.Target, threads, registers, sharedBytes int) (blocks int, limit string) {
-	if threads < 1 || threads > t.ThreadsPerBlock {
-		return 0, fmt.Sprintf("%d threads, a block has at most %d", threads, t.ThreadsPerBlock)
+	if threads < 1 || threads > target.ThreadsPerBlock {
+		return 0, fmt.Sprintf("%d threads, a block has at most %d", threads, target.ThreadsPerBlock)
 	}
 	if registers > t.RegistersPerThread {
 		return 0, fmt.Sprintf("%d registers a thread, the most is %d", registers, t.RegistersPerThread)

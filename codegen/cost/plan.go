@@ -48,7 +48,7 @@ func AccumulatorsFit(t *target.Target, warps int, n Accumulators, shape ProductS
 	if !shape.SharedSlot && target.CpAsync.On(t) && limit == AccumulatorTarget {
 		room += limit / 4
 	}
-	return n.Max <= limit*3/2 && (shape.OneRowTile || n.InLoops <= limit || !(target.WGMMA|target.Tcgen05).On(t) && n.InLoops+n.LoopCarried <= room)
+	return n.Max <= limit*3/2 && (shape.OneRowTile || n.InLoops <= limit || !target.ByGroup.On(t) && n.InLoops+n.LoopCarried <= room)
 }
 
 // ProductShape is what decides how many registers a thread needs beside its accumulators.
@@ -64,7 +64,7 @@ type Accumulators struct{ Max, InLoops, LoopCarried int }
 // fragments early as long as it believes that registers last, and with few of them it finds out too late. wgmma and the tensor unit read
 // shared memory themselves and need no margin.
 func RegisterMargin(t *target.Target, warps int) int {
-	if ThreadRegisters(t, warps) == t.RegistersPerThread || (target.WGMMA | target.Tcgen05).On(t) {
+	if ThreadRegisters(t, warps) == t.RegistersPerThread || target.ByGroup.On(t) {
 		return 0
 	}
 	return 24

@@ -20,7 +20,7 @@ func (b *builder) folded(inst llvm.Instruction, with []value.Value) reg {
 		}
 		x[i] = con(kindOfInt(c.Typ), uint64(c.X.Int64()))
 	}
-	op := opFDiv
+	var op binop
 	switch i := inst.(type) {
 	case *llvm.InstICmp:
 		return b.icmp(i.Pred, x[0], x[1])
@@ -46,6 +46,8 @@ func (b *builder) folded(inst llvm.Instruction, with []value.Value) reg {
 		op = opShl
 	case *llvm.InstLShr:
 		op = opLShr
+	default:
+		return reg{}
 	}
 	n, ok := fold(op, x[0].bits, x[1].bits, x[0].k.bits())
 	if !ok {

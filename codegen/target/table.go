@@ -80,7 +80,7 @@ func row(number int, ptx, suffixed PTX, has Family, optIn, perSM, warps, blocks,
 		Name: "sm_" + strconv.Itoa(number), Number: number, PTX: ptx, Arch: suffixed != 0, ArchPTX: suffixed, Families: has,
 		SharedStatic: sharedStatic, SharedOptIn: min(optIn, describedShared), SharedPerSM: perSM,
 		Registers: registersPerSM, RegistersPerThread: registersPerThread,
-		ThreadsPerBlock: ThreadsPerBlock, WarpsPerSM: warps, BlocksPerSM: blocks, ClusterMax: cluster, Products: products, DRAM: dram, L2: l2,
+		WarpsPerSM: warps, BlocksPerSM: blocks, ClusterMax: cluster, Products: products, DRAM: dram, L2: l2,
 		cards: cards,
 	}
 }
@@ -90,6 +90,9 @@ func init() {
 		All = append(All, &rows[i])
 	}
 }
+
+// ByGroup are the families whose products are of groups of warps, or of the tensor unit: they read factors in shared memory.
+const ByGroup = WGMMA | Tcgen05
 
 // What all GPUs from one on have and passes ask for; its instructions (codegen/ptxop) need it.
 var (

@@ -58,7 +58,6 @@ type Target struct {
 
 	Registers          int // 32-bit registers of a multiprocessor
 	RegistersPerThread int
-	ThreadsPerBlock    int
 	WarpsPerSM         int
 	BlocksPerSM        int
 	ClusterMax         int // thread blocks in a portable cluster; 1 = no clusters

@@ -103,7 +103,7 @@ func targetsSection(b *strings.Builder) {
 		}
 		const kb = 1024
 		tableRow(b, code(t.Name), t.PTX.String(), suffix, itoa(t.SharedStatic/kb), itoa(t.SharedOptIn/kb), itoa(t.SharedPerSM/kb), itoa(t.Registers),
-			itoa(t.RegistersPerThread), itoa(t.ThreadsPerBlock), itoa(t.WarpsPerSM), itoa(t.BlocksPerSM), itoa(t.ClusterMax))
+			itoa(t.RegistersPerThread), itoa(target.ThreadsPerBlock), itoa(t.WarpsPerSM), itoa(t.BlocksPerSM), itoa(t.ClusterMax))
 	}
 	b.WriteString("\n## Features of GPUs\n\nThat a feature has a row here says that the compiler knows who has it; whether it is used yet, the list on top says.\n\n")
 	table(b, "Feature", "What", "Needs")

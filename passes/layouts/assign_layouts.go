@@ -337,7 +337,7 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 	}
 	var chain []*ir.Op
 	factor := v.HasOneUse() && tileaa.IsProduct(v.FirstUse().Owner())
-	if factor && (readsFactors(a.s.Target) || !target.CpAsync.On(a.s.Target)) { // no copies could bring it
+	if factor && (target.ByGroup.On(a.s.Target) || !target.CpAsync.On(a.s.Target)) { // no copies could bring it
 		return nil
 	}
 	for least := bits(v); len(chain) < maxWidening && v.HasOneUse(); {
@@ -363,9 +363,6 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 
 // maxWidening bounds how many ops are rematerialised in another layout.
 const maxWidening = 32
-
-// readsFactors reports whether products of groups of warps, or of the tensor unit, read factors in shared memory: what is computed for them is stored there.
-func readsFactors(t *target.Target) bool { return (target.WGMMA | target.Tcgen05).On(t) }
 
 // loadedInLoop reports whether a tile is what an op of a loop loads, which copies may bring anywhere.
 func loadedInLoop(v *ir.Value) bool {

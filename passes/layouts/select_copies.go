@@ -7,6 +7,7 @@ import (
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
@@ -45,9 +46,8 @@ func SelectCopies(s *pass.State) error {
 			continue
 		}
 		c := copiedLoad{load: load, order: order, inLoop: load.ParentOp().Code() == tileaa.OpFor}
-		if mem, ok := c.asyncBuffer(s, known); ok {
-			src, vec, _ := copySource(s, load)
-			c.copyTo(s, mem, src, vec)
+		if way, ok := c.asyncBuffer(s, known); ok {
+			c.copy(s, way)
 		} else if l, ok := rows.find(&c); ok {
 			l.copy(s, order)
 		}
@@ -116,10 +116,10 @@ type conversion struct {
 func (c *copiedLoad) stored() bool { return c.store.Op != nil }
 
 // asyncBuffer finds the users of a load, and the buffer to which asynchronous copies can bring it.
-func (c *copiedLoad) asyncBuffer(s *pass.State, known *facts.Facts) (mem layout.MemLayout, ok bool) {
+func (c *copiedLoad) asyncBuffer(s *pass.State, known *facts.Facts) (way copyWay, ok bool) {
 	c.find(c.load.Result(0), nil)
 	if c.asItIs() || !kernel.CanCopyAsync(known, c.load) || kernel.LoadedBytes(c.load) > s.Target.SharedOptIn { // lower-conversions takes it in parts
-		return mem, false
+		return way, false
 	}
 	return c.buffer(s)
 }
@@ -201,6 +201,13 @@ func copyWidth(s *pass.State, load *ir.Op, l *layout.Layout) (vec int, ok bool) 
 	return vec, !ir.IsInt(t.Elem, 1) && row != nil && row.Bytes == bytes
 }
 
+// copyWay is how a load is copied: from the layout src, vec elements an access, to a buffer of the memory layout mem.
+type copyWay struct {
+	src layout.Layout
+	vec int
+	mem layout.MemLayout
+}
+
 // copySource is the layout in which threads copy a load, and the elements of an access: as it is loaded, or, where that gives a thread too few neighbours, as each of
 // many threads has one element of a row, in the widest accesses of fewer threads. Pointers, and numbers of rows, lie in the layout of the load.
 func copySource(s *pass.State, load *ir.Op) (l layout.Layout, vec int, ok bool) {
@@ -221,63 +228,65 @@ func copySource(s *pass.State, load *ir.Op) (l layout.Layout, vec int, ok bool) 
 	return l, vec, ok
 }
 
-// beginCopy begins the copies of a load in a layout, vec elements an access, to a buffer of a memory layout.
-func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value, mem layout.MemLayout, src layout.Layout, vec int) tileaa.AsyncCopy {
+// begin begins the copies of a load to a buffer.
+func (way copyWay) begin(b *ir.Builder, load *ir.Op, buffer *ir.Value) tileaa.AsyncCopy {
 	access := ir.Cast[tileaa.AccessOp](load)
-	width := int64(vec)
+	width := int64(way.vec)
 	fast, _ := access.Fast()
 	var when *ir.Value
 	if p, ok := ir.As[tileaa.PredicatedOp](load); ok {
 		when = p.When()
 	}
-	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: copyLayout(load, mem, src, vec)}, tileaa.AsyncCopyOptions{
+	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: way.bestLayout(load)}, tileaa.AsyncCopyOptions{
 		Token: tileaa.TokenBefore(load), When: when, Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(),
 		Ragged: access.Ragged()})
 	tileaa.NewAsyncCommit(b)
 	return c
 }
 
-// copyLayout is a layout in which threads copy a load, or one with fewer bank conflicts if each access brings a whole
+// bestLayout is that in which threads copy a load: src, or one with fewer bank conflicts if each access brings a whole
 // row of a block, so that coalescing does not depend on which lanes are neighbours.
-func copyLayout(load *ir.Op, mem layout.MemLayout, l layout.Layout, width int) layout.Layout {
+func (way copyWay) bestLayout(load *ir.Op) layout.Layout {
+	l := way.src
 	fast, _ := ir.Cast[tileaa.AccessOp](load).Fast()
 	block, ok := tileaa.BlockOf(load)
-	if !ok || l.Shape()[fast] > width {
+	if !ok || l.Shape()[fast] > way.vec {
 		return l
 	}
 	if _, sparse := block.SparseDim(); sparse {
 		return l
 	}
 	passes := func(l layout.Layout) int {
-		n, _, _, err := layout.Wavefronts(mem, l, tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem), width)
+		n, _, _, err := layout.Wavefronts(way.mem, l, tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem), way.vec)
 		if err != nil {
 			return math.MaxInt
 		}
 		return n
 	}
-	if o := mem.InOrder(l); passes(o) < passes(l) {
+	if o := way.mem.InOrder(l); passes(o) < passes(l) {
 		return o
 	}
 	return l
 }
 
-// buffer is the one from which all that uses a weak load reads, if cp.async can fill it: whole vectors of 4, 8 or 16 bytes, padding with zeros (the
+// buffer is the way to the one from which all that uses a weak load reads, if cp.async can fill it: whole vectors of 4, 8 or 16 bytes, padding with zeros (the
 // instruction's zero fill) or with nothing in particular. A factor of a product may be one of another product, transposed.
-func (c *copiedLoad) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
+func (c *copiedLoad) buffer(s *pass.State) (way copyWay, ok bool) {
 	src, width, wide := copySource(s, c.load)
 	if !wide {
-		return mem, false
+		return way, false
 	}
+	var mem layout.MemLayout
 	if c.stored() {
 		mem = *c.store.Buffer().Type().(*tileaa.BufferType).Mem
 		fast, _ := ir.Cast[tileaa.AccessOp](c.load).Fast()
 		if !runs(&mem, int(fast), width) || mem.MaxVec(src, width) != width {
-			return mem, false
+			return way, false
 		}
 	}
 	for i, u := range c.converts {
 		if len(u.views) > 0 && !kernel.RingsFit(s, u.op) {
-			return mem, false
+			return way, false
 		}
 		u.read = *tileaa.LayoutOf(u.op.Result(0))
 		for _, op := range u.views {
@@ -286,23 +295,23 @@ func (c *copiedLoad) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
 		if c.stored() {
 			_, row := matrixRead(s, mem, u.read, tileaa.ElemBits(tileaa.AsTile(c.load.Result(0)).Elem))
 			if row == nil {
-				return mem, false
+				return way, false
 			}
 			u.atom = row.Name
 			continue
 		}
 		m, name, ok := copyBuffer(s, u.op, src, u.read, c.inLoop && !u.forFactor(s))
 		if !ok || m.MaxVec(src, width) != width || i > 0 && !m.Equal(mem) {
-			return mem, false
+			return way, false
 		}
 		mem, u.atom = m, name
 	}
-	return mem, true
+	return copyWay{src, width, mem}, true
 }
 
-// copyTo copies to a buffer what is loaded. Reshapes and permutes that stand between the load and its conversions are made after the way through
+// copy copies to a buffer what is loaded. Reshapes and permutes that stand between the load and its conversions are made after the way through
 // shared memory: they only name elements anew.
-func (c *copiedLoad) copyTo(s *pass.State, mem layout.MemLayout, src layout.Layout, vec int) {
+func (c *copiedLoad) copy(s *pass.State, way copyWay) {
 	b := ir.NewBuilder(s.Ctx).Before(c.load)
 	b.Loc = c.load.Loc()
 	var buf *ir.Value
@@ -311,9 +320,9 @@ func (c *copiedLoad) copyTo(s *pass.State, mem layout.MemLayout, src layout.Layo
 		buf.DefiningOp().MoveBefore(c.load)
 	} else {
 		src := tileaa.AsTile(c.load.Result(0))
-		buf = tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
+		buf = tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, way.mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
 	}
-	begun := beginCopy(b, c.load, buf, mem, src, vec)
+	begun := way.begin(b, c.load, buf)
 	alone := len(c.converts) == 1 && !c.stored() && len(c.otherUsers) == 0
 	if first := c.firstUse(); !alone && !afterWait(first) {
 		b.Before(first)
@@ -468,7 +477,7 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout, computed boo
 
 // forFactor reports whether what a conversion gives is computed with for a factor that products read in shared memory, where it is stored.
 func (u *conversion) forFactor(s *pass.State) bool {
-	if !readsFactors(s.Target) {
+	if !target.ByGroup.On(s.Target) {
 		return false
 	}
 	v := u.op.Result(0)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
-	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
@@ -34,12 +33,10 @@ type rowLoops struct {
 	registers map[*ir.Op][]rowLoad // of loops with products: small loads that threads read back into registers
 }
 
-// rowLoad is a load, the memory layout that it is copied to, and how: vec elements an access.
+// rowLoad is a load, and how it is copied.
 type rowLoad struct {
 	load *ir.Op
-	mem  layout.MemLayout
-	src  layout.Layout
-	vec  int
+	way  copyWay
 }
 
 // of are the loads of a loop that become copies: those that can be begun iterations ahead, in accesses that are not too narrow, if shared memory has room for two
@@ -86,8 +83,8 @@ func (r *rowLoops) copied(load *ir.Op, least int) (l rowLoad, ok bool) {
 	src := *tileaa.LayoutOf(load.Result(0))
 	width, wide := copyWidth(r.s, load, &src)
 	bytes := tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)
-	l = rowLoad{load, rowBuffer(src, bytes, 0, 0, 0), src, width}
-	return l, wide && l.mem.MaxVec(src, width) == width && width*bytes >= least
+	l = rowLoad{load, copyWay{src, width, rowBuffer(src, bytes, 0, 0, 0)}}
+	return l, wide && l.way.mem.MaxVec(src, width) == width && width*bytes >= least
 }
 
 // minCopy is the fewest bytes at a time that are worth the instructions of a copy, minStagedCopy the fewest that cp.async can move.
@@ -112,5 +109,5 @@ func (l rowLoad) copy(s *pass.State, order ir.Order) {
 	for _, u := range order.Uses(l.load.Result(0)) {
 		c.otherUsers = append(c.otherUsers, u.Owner())
 	}
-	c.copyTo(s, l.mem, l.src, l.vec)
+	c.copy(s, l.way)
 }

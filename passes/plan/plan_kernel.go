@@ -460,7 +460,7 @@ func computesBetween(s *pass.State, loop *ir.Op) (between bool) {
 // their registers. There are none where the consumers are all warps that a block can have, and none without optimization, which gives no roles.
 func producerWarps(costs *pricing, warps int) int {
 	s := costs.s
-	room := s.Target.ThreadsPerBlock/layout.WarpSize - warps
+	room := target.ThreadsPerBlock/layout.WarpSize - warps
 	if !target.CpAsync.On(s.Target) || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() || !s.Optimizes(costs.entry) || room <= 0 {
 		return 0
 	}

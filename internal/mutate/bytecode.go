@@ -1,5 +1,6 @@
 // Package mutate breaks Tile IR files on purpose: bytecode along its structure (sections, tables, varints), text along the grammar
-// of its operations. What it makes is a function of a seed and a number, so that a file that breaks something is two numbers.
+// of its operations. What it makes is a function of a seed and a number, so that a file that breaks something is two numbers. Fields of
+// options it changes for tests that none is forgotten.
 //
 // It knows the container only, from the bytecode pages of the Tile IR specification, and imports nothing of the compiler: what the
 // compiler's own reader takes for a section must not decide what is tested.

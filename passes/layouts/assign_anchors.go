@@ -364,46 +364,6 @@ func bitsApart(shape []int, dim int) (axis, others []uint64) {
 	return axis, others
 }
 
-// reducedAlong is the one dimension along which a loop reduces a value that it carries; ok is false where there is none, or several.
-func reducedAlong(v *ir.Value) (dim int, ok bool) {
-	loop := v.ParentBlock().ParentOp()
-	if !v.IsArg() || loop.Code() != tileaa.OpFor && loop.Code() != tileaa.OpLoop {
-		return 0, false
-	}
-	for i, op := range kernel.ReductionsOf(loop, v) {
-		d := tileaa.DimOf(op)
-		if i > 0 && d != dim {
-			return 0, false
-		}
-		dim, ok = d, true
-	}
-	return dim, ok
-}
-
-// warpsShare reports whether several warps have elements of one line along a dimension.
-func warpsShare(l layout.Layout, dim int) bool {
-	return slices.ContainsFunc(l.Column(layout.Warp), func(c uint64) bool { return l.Coords(c)[dim] != 0 })
-}
-
-// reducedLayout keeps a dimension inside a warp as far as the others are enough for warps: they take these from the far end, lanes what is left of them, then the far
-// end of the dimension, of which each thread has a run.
-func (a *assigner) reducedLayout(t *tileaa.TileType, dim int) layout.Layout {
-	shape := layout.Dims(t.Shape)
-	axis, others := bitsApart(shape, dim)
-	far := func(from *[]uint64, n int) (out []uint64) {
-		at := max(0, len(*from)-n)
-		out, *from = slices.Clone((*from)[at:]), (*from)[:at]
-		return out
-	}
-	warp := far(&others, layout.Log2(a.warps))
-	near := min(layout.LaneBits, len(others))
-	lane := slices.Clone(others[:near])
-	others = others[near:]
-	lane = append(lane, far(&axis, layout.LaneBits-len(lane))...)
-	warp = append(warp, far(&axis, layout.Log2(a.warps)-len(warp))...)
-	return layout.Replicated(shape, slices.Concat(axis, others), lane, warp, a.warps)
-}
-
 func rowMajor(rank int) []int { return layout.FastestFirst(rank-1, rank) }
 
 // packed is the layout of the result of a pack or unpack: what a thread makes of its elements, where it holds what belongs together, else a default one.

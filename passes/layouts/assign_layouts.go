@@ -68,6 +68,8 @@ type assigner struct {
 	recurrent map[*ir.Value]bool   // what isRecurrent has found
 	accesses  map[*ir.Value]*ir.Op // what firstAccess has found
 	made      map[demand]*ir.Value
+	only      map[demand]bool          // what onlyIn has found
+	computed  map[*ir.Op]layout.Layout // what computedLayout has found
 
 	matrices    map[matrix]*ir.Value     // buffers of factors
 	interleaved map[ir.Type]interleaving // of products, by the type of their results
@@ -76,7 +78,7 @@ type assigner struct {
 func newAssigner(s *pass.State, entry *ir.Op) *assigner {
 	return &assigner{
 		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry), lines: linesOf(s, entry), factors: factorsOf(s, entry),
-		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
+		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, only: map[demand]bool{}, computed: map[*ir.Op]layout.Layout{}, matrices: map[matrix]*ir.Value{},
 		interleaved: interleavings(s, entry), order: s.Ctx.OrderOf(entry), recurrent: map[*ir.Value]bool{}, accesses: map[*ir.Value]*ir.Op{},
 	}
 }
@@ -242,17 +244,6 @@ func (a *assigner) strongestOrDefault(op *ir.Op) anchor {
 	return anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), cost.LeaveDefault}
 }
 
-// reducedIn is the layout in which a reduction takes its operands: theirs, unless warps hold the parts of so many lines that a thread would hold too many where they
-// meet. They meet in the threads then that want the result, in layout wanted.
-func (a *assigner) reducedIn(op *ir.Op, wanted func() layout.Layout) anchor {
-	n := a.strongestOrDefault(op)
-	if !mergesTooMany(op, n.l) {
-		return n
-	}
-	dim := tileaa.DimOf(op)
-	return anchor{wanted().ExpandDim(dim).Repeat(layout.Reg, dim, axisBits(op)), cost.LeaveDefault}
-}
-
 func (a *assigner) inferMapped(v *ir.Value, f func(layout.Layout) layout.Layout) anchor {
 	n := a.infer(v)
 	if !n.none() {
@@ -315,7 +306,7 @@ func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 		a.made[key] = c.Result(0)
 	case t.Layout != nil && l.InBits(layout.Reg) <= t.Layout.InBits(layout.Reg) && layout.Convert(*t.Layout, l).Kind == layout.Shared:
 		// Else threads would compute the same, or lanes tell each other whole registers.
-		for _, op := range slices.Backward(a.widening(v)) {
+		for _, op := range slices.Backward(a.widening(v, l)) {
 			a.made[demand{op.Result(0), l.Key()}] = a.rematerialize(op, l)
 		}
 	}
@@ -325,10 +316,11 @@ func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 	return a.made[key]
 }
 
-// widening are the ops that compute a value of a tile of narrower elements and what is the same for all of them, the last first, if nobody else takes what they
-// compute: then it is that tile that goes to another layout; one as wide as well, if a loop loads it for something else than a product. Bytes that are computed
-// four at a time stay where they are. Elements of one bit go as bytes, which are made of them and taken apart again.
-func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
+// widening are the ops that compute a value of a tile of narrower elements, or one that is in layout l already, and what is the same for all of them, the last
+// first, if all that takes what they compute wants it in layout l: then it is that tile that goes to another layout; one as wide as well, if a loop loads it for
+// something else than a product. Bytes that are computed four at a time stay where they are. Elements of one bit go as bytes, which are made of them and taken
+// apart again.
+func (a *assigner) widening(v *ir.Value, l layout.Layout) (ops []*ir.Op) {
 	bits := func(v *ir.Value) int {
 		if t := tileaa.AsTile(v); !ir.IsInt(t.Elem, 1) {
 			return tileaa.ElemBits(t.Elem)
@@ -340,7 +332,7 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 	if factor && (target.ByGroup.On(a.s.Target) || !target.CpAsync.On(a.s.Target)) { // no copies could bring it
 		return nil
 	}
-	for least := bits(v); len(chain) < maxWidening && v.HasOneUse(); {
+	for least := bits(v); len(chain) < maxWidening && (v.HasOneUse() || a.onlyIn(v, l)); {
 		a.s.Step()
 		op := v.DefiningOp()
 		if op == nil || !cheap(op) || op.NumResults() != 1 {
@@ -354,11 +346,35 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 			return ops
 		}
 		chain = append(chain, op)
+		if a.made[demand{source, l.Key()}] != nil {
+			return chain
+		}
 		if v = source; bits(v) < least || bits(v) == least && !factor && loadedInLoop(v) {
 			least, ops = bits(v), chain
 		}
 	}
 	return ops
+}
+
+// onlyIn reports whether all that accesses want of a value, and of what is computed with it by operations that may be computed more than once, they want in layout l.
+func (a *assigner) onlyIn(v *ir.Value, l layout.Layout) bool {
+	key := demand{v, l.Key()}
+	only, known := a.only[key]
+	if known {
+		return only
+	}
+	a.s.Step()
+	only = true
+	for u := v.FirstUse(); u != nil && only; u = u.Next() {
+		switch op := u.Owner(); {
+		case ir.Is[tileaa.AccessOp](op):
+			only = slices.Equal(tileaa.ShapeOf(v), tileaa.AccessedTile(op).Shape) && compact(a.access(op).l).Equal(l)
+		default:
+			only = cheap(op) && op.NumResults() == 1 && a.onlyIn(op.Result(0), l)
+		}
+	}
+	a.only[key] = only
+	return only
 }
 
 // maxWidening bounds how many ops are rematerialised in another layout.

@@ -56,29 +56,10 @@ func splitReduction(s *pass.State, op *ir.Op) {
 	b := ir.NewBuilder(s.Ctx).Before(op)
 	b.Loc = op.Loc()
 	dim := tileaa.DimOf(op)
-	values := op.Operands()
-	l := *tileaa.LayoutOf(values[0])
-
-	runs := axisRuns(op, l)
-	shape := tileaa.AsTile(values[0]).Shape
-	cut := slices.Clone(shape[:dim])
-	for _, r := range runs {
-		cut = append(cut, r.size)
-	}
-	cut = append(cut, shape[dim+1:]...)
-	for i, v := range values {
-		values[i] = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, tileaa.AsTile(v).Elem, cut...).WithLayout(s.Ctx, l.Reshape(layout.Dims(cut))), v).Result()
-	}
-	// Each thread reduces its registers, then each warp its lanes: the shuffles move one value instead of one per register. Last
-	// dimension first, so that the numbers of the others stay.
-	for _, mover := range []layout.Dim{layout.Reg, layout.Lane} {
-		for i := len(runs) - 1; i >= 0; i-- {
-			if runs[i].dim == mover {
-				values = reducePartials(s, b, op, values, dim+i)
-				runs = slices.Delete(runs, i, i+1)
-			}
-		}
-	}
+	// Each thread reduces its registers, then each warp its lanes: the shuffles move one value instead of one per register.
+	values, runs := cutAxis(s, b, op)
+	values, runs = reduceRuns(s, b, op, values, runs, layout.Reg)
+	values, runs = reduceRuns(s, b, op, values, runs, layout.Lane)
 	// The parts meet, of all values in the same threads: every thread gets those of all warps in registers, but where there are too many, of some lines only.
 	widest := 0
 	for _, v := range values {
@@ -103,6 +84,35 @@ func splitReduction(s *pass.State, op *ir.Op) {
 		r.ReplaceAllUsesWith(v)
 	}
 	op.Erase()
+}
+
+// cutAxis are the operands of a reduce with its axis cut into runs, a dimension for each.
+func cutAxis(s *pass.State, b *ir.Builder, op *ir.Op) ([]*ir.Value, []run) {
+	values, dim := op.Operands(), tileaa.DimOf(op)
+	l := *tileaa.LayoutOf(values[0])
+	runs := axisRuns(op, l)
+	shape := tileaa.AsTile(values[0]).Shape
+	cut := slices.Clone(shape[:dim])
+	for _, r := range runs {
+		cut = append(cut, r.size)
+	}
+	cut = append(cut, shape[dim+1:]...)
+	for i, v := range values {
+		values[i] = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, tileaa.AsTile(v).Elem, cut...).WithLayout(s.Ctx, l.Reshape(layout.Dims(cut))), v).Result()
+	}
+	return values, runs
+}
+
+// reduceRuns reduces along the runs of an axis that one dimension of the hardware moves, and returns what is left. Last dimension first, so that the numbers of the
+// others stay.
+func reduceRuns(s *pass.State, b *ir.Builder, op *ir.Op, values []*ir.Value, runs []run, mover layout.Dim) ([]*ir.Value, []run) {
+	for i := len(runs) - 1; i >= 0; i-- {
+		if runs[i].dim == mover {
+			values = reducePartials(s, b, op, values, tileaa.DimOf(op)+i)
+			runs = slices.Delete(runs, i, i+1)
+		}
+	}
+	return values, runs
 }
 
 // maxMergedRegisters is the registers of a thread for the partial results of all warps, for all lines that the thread holds.

@@ -66,6 +66,9 @@ func (a *assigner) access(op *ir.Op) anchor {
 	if l, ok := a.stagedLayout(op, t, fast, vec); ok {
 		return anchor{l, cost.LeaveLoad}
 	}
+	if l, ok := a.crossedLayout(op, t, fast, vec); ok {
+		return anchor{l, cost.LeaveLoad}
+	}
 	least := 1
 	if op.Code() == tileaa.OpTiledLoad && becomesScales(op.Result(0)) {
 		least = vec

@@ -61,21 +61,30 @@ func (a *assigner) computedLayout(op *ir.Op) layout.Layout {
 	return best
 }
 
-// reductionCost is how many words a thread reads of what the operands of a reduction in layout l are computed from, and how often it exchanges one with other
-// lanes and warps.
+// reductionCost is how many words a thread reads of what the operands of a reduction in layout l are computed from, and exchanges for it.
 func (a *assigner) reductionCost(op *ir.Op, l layout.Layout) (words int) {
 	seen := map[*ir.Value]bool{}
 	for _, v := range op.Operands() {
 		words += a.wordsRead(v, l, seen)
 	}
+	return words + wordsExchanged(op, l)
+}
+
+// wordsExchanged is how many words a thread exchanges with other lanes and warps for a reduction in layout l: one for each of its lines in each step of lanes, and
+// those that it stores for the threads of other warps and loads of theirs.
+func wordsExchanged(op *ir.Op, l layout.Layout) (words int) {
 	dim := tileaa.DimOf(op)
 	lines := compact(l.RemoveDim(dim)).Regs() * op.NumOperands()
+	parts := 1
 	for b := range axisBits(op) {
 		if bit := layout.Bit(l.Shape(), dim, b); movedBy(l, layout.Lane, bit) {
 			words += lines
 		} else if movedBy(l, layout.Warp, bit) {
-			words += 4 * lines // stored, and read by all
+			parts *= 2
 		}
+	}
+	if parts > 1 {
+		words += (1 + parts) * lines
 	}
 	return words
 }
@@ -100,6 +109,35 @@ func (a *assigner) wordsRead(v *ir.Value, l layout.Layout, seen map[*ir.Value]bo
 	}
 	return words
 }
+
+// crossedLayout is the layout of an access of vec elements along dimension fast, whose elements, or what is computed with them, are reduced across that dimension
+// as well: ok is false where nothing is. Warps beside each other along a line have all of few lines between them, so that only lines of sums are exchanged;
+// warps above each other have whole lines. What takes least is the layout, of what threads exchange and of accesses, which narrower vectors make more of.
+func (a *assigner) crossedLayout(op *ir.Op, t *tileaa.TileType, fast, vec int) (best layout.Layout, ok bool) {
+	reductions, accesses := a.widths.meeting(op)
+	if !slices.ContainsFunc(reductions, func(r *ir.Op) bool { return tileaa.DimOf(r) != fast }) {
+		return best, false
+	}
+	shape := layout.Dims(t.Shape)
+	vec = min(vec, shape[fast], max(1, int(t.NumElements())/(layout.WarpSize*a.warps)))
+	least := -1
+	for v := vec; v == vec || v*tileaa.ElemBytes(t.Elem) >= minVector; v /= 2 {
+		for beside := 1; beside <= a.warps; beside *= 2 {
+			l := layout.BlockedSpan(shape, v, v*layout.WarpSize*beside, layout.FastestFirst(fast, len(shape)), a.warps)
+			words := accessWords * accesses * l.Regs() / v
+			for _, r := range reductions {
+				words += wordsExchanged(r, l)
+			}
+			if least < 0 || words < least {
+				best, least = l, words
+			}
+		}
+	}
+	return best, true
+}
+
+// accessWords is how many exchanged words take as long as an access.
+const accessWords = 2
 
 // reducedAlong is the one dimension along which a loop reduces a value that it carries; ok is false where there is none, or several.
 func reducedAlong(v *ir.Value) (dim int, ok bool) {

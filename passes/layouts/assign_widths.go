@@ -1,6 +1,8 @@
 package layouts
 
 import (
+	"slices"
+
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -20,11 +22,19 @@ type widths struct {
 	parent map[*ir.Value]*ir.Value // union-find: values that meet in arithmetic have one root
 	least  map[*ir.Value]int       // by root
 	fixed  map[*ir.Value]bool      // by root: a product takes or gives a value
+	meet   map[*ir.Value]*meeting  // by root
+}
+
+// A meeting is the accesses and the reductions of values that meet in arithmetic, those in loops if there are any.
+type meeting struct {
+	looped     bool
+	accesses   int
+	reductions []*ir.Op
 }
 
 // widthsOf takes time linear in the entry.
 func widthsOf(s *pass.State, entry *ir.Op) *widths {
-	w := &widths{map[*ir.Value]*ir.Value{}, map[*ir.Value]int{}, map[*ir.Value]bool{}}
+	w := &widths{map[*ir.Value]*ir.Value{}, map[*ir.Value]int{}, map[*ir.Value]bool{}, map[*ir.Value]*meeting{}}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if op.Traits().Has(ir.Elementwise) || op.Code() == tileaa.OpReshape {
 			for _, v := range op.Operands() {
@@ -40,7 +50,11 @@ func widthsOf(s *pass.State, entry *ir.Op) *widths {
 				w.fixed[w.root(v)] = true
 			}
 		}
+		if op.Code() == tileaa.OpReduce {
+			w.add(op, op.Operand(0), func(m *meeting) { m.reductions = append(m.reductions, op) })
+		}
 		if v, n := vectorOf(op); n > 1 {
+			w.add(op, v, func(m *meeting) { m.accesses++ })
 			root := w.root(v)
 			if least, ok := w.least[root]; !ok || n < least {
 				w.least[root] = n
@@ -48,6 +62,33 @@ func widthsOf(s *pass.State, entry *ir.Op) *widths {
 		}
 	})
 	return w
+}
+
+// add adds an op that takes or gives a value to those that meet.
+func (w *widths) add(op *ir.Op, v *ir.Value, to func(*meeting)) {
+	m, looped := w.meet[w.root(v)], ir.EnclosingLoop(op) != nil
+	if m == nil || looped && !m.looped {
+		m = &meeting{looped: looped}
+		w.meet[w.root(v)] = m
+	}
+	if looped == m.looped {
+		to(m)
+	}
+}
+
+// meeting is the reductions of tiles with the shape of an access with which its values meet, and the number of accesses; none where products decide.
+func (w *widths) meeting(op *ir.Op) (reductions []*ir.Op, accesses int) {
+	v, n := vectorOf(op)
+	if n < 2 || w.fixed[w.root(v)] || w.meet[w.root(v)] == nil {
+		return nil, 0
+	}
+	m := w.meet[w.root(v)]
+	for _, r := range m.reductions {
+		if slices.Equal(tileaa.ShapeOf(r.Operand(0)), tileaa.ShapeOf(v)) {
+			reductions = append(reductions, r)
+		}
+	}
+	return reductions, m.accesses
 }
 
 // vectorOf is the tile of a tiled load or store and its vector.

@@ -164,10 +164,6 @@ func (w *warp) cpAsync(in *inst, op *copyOp, m uint32) {
 	w.launch.lastProgress = w.launch.stats.warpInstrs
 	to := *w.addresses(in, &op.dst, m)
 	from := *w.addresses(in, &op.src, m)
-	if w.launch.opt.Stats {
-		w.countAccess(&op.dst, &to, m)
-		w.countAccess(&op.src, &from, m)
-	}
 	var sizes *vec
 	if op.srcSize >= 0 {
 		w.needDefined(in.src[op.srcSize], m, "the source size")
@@ -180,6 +176,7 @@ func (w *warp) cpAsync(in *inst, op *copyOp, m uint32) {
 	}
 	a := asyncAccess{w: w, proxy: happened}
 	stamp := w.issue(agentCpAsync, m)
+	var reading uint32 // lanes of which any byte is read
 	lanes(m, func(i int) {
 		n := op.size
 		if sizes != nil {
@@ -189,6 +186,9 @@ func (w *warp) cpAsync(in *inst, op *copyOp, m uint32) {
 		}
 		if skip>>i&1 != 0 {
 			n = 0
+		}
+		if n > 0 {
+			reading |= 1 << i
 		}
 		a.lane, a.stamp = i, stamp|accessStamp(i)<<4
 		var data [16]byte
@@ -200,6 +200,12 @@ func (w *warp) cpAsync(in *inst, op *copyOp, m uint32) {
 		copy(r.data[at:], data[:op.size])
 		clear(r.undef[at : at+op.size])
 	})
+	if w.launch.opt.Stats {
+		w.countAccess(&op.dst, &to, m)
+		if reading != 0 {
+			w.countAccess(&op.src, &from, reading)
+		}
+	}
 }
 
 // copySource reads the n bytes of the source of a lane's cp.async; it is aligned to the whole copy.

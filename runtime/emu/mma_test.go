@@ -375,6 +375,39 @@ func TestCountersSeeConflictsAndSectors(t *testing.T) {
 	}
 }
 
+// TestCopiesOfNothingReadNoSectors: lanes whose source size is 0 write zeros and read nothing.
+func TestCopiesOfNothingReadNoSectors(t *testing.T) {
+	for half, want := range map[string]Stats{
+		"32": {GlobalRequests: 1, GlobalSectors: 16, SharedWavefronts: 4},
+		"8":  {GlobalRequests: 1, GlobalSectors: 4, SharedWavefronts: 4},
+		"0":  {SharedWavefronts: 4},
+	} {
+		m, err := Parse("t", kernel(`
+	.shared .align 16 .b8 sm[512];
+	mov.u32 %r1, sm;
+	shl.b32 %r2, %r0, 4;
+	add.s32 %r1, %r1, %r2;
+	cvt.u64.u32 %rd3, %r2;
+	add.s64 %rd3, %rd3, %rd0;
+	setp.lt.u32 %p1, %r0, `+half+`;
+	selp.b32 %r3, 16, 0, %p1;
+	cp.async.cg.shared.global [%r1], [%rd3], 16, %r3;
+	cp.async.wait_all;`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := NewMemory()
+		a := mem.Alloc("buf", make([]byte, 512), 256)
+		res, err := m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{32, 1, 1}, Stats: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := res.Stats; s.GlobalRequests != want.GlobalRequests || s.GlobalSectors != want.GlobalSectors || s.SharedWavefronts != want.SharedWavefronts {
+			t.Errorf("%s lanes: %+v", half, s)
+		}
+	}
+}
+
 // TestMatrixLoadsOfBytes: a register of ldmatrix.m16n16.trans holds four rows of a column, as the operand B of a product of
 // bytes wants them.
 func TestMatrixLoadsOfBytes(t *testing.T) {

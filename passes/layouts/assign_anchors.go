@@ -48,11 +48,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 				return anchor{l, cost.LeaveLoad}
 			}
 		}
-	case tileaa.OpTiledAtomic:
-		if n := a.infer(tileaa.StoredValue(op)); !n.none() {
-			return n
-		}
-	case tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
+	case tileaa.OpTiledAtomic, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
 		if n := a.strongest(op); !n.none() {
 			return n
 		}

@@ -110,22 +110,52 @@ func (a *assigner) wordsRead(v *ir.Value, l layout.Layout, seen map[*ir.Value]bo
 	return words
 }
 
-// crossedLayout is the layout of an access of vec elements along dimension fast, whose elements, or what is computed with them, are reduced across that dimension
-// as well: ok is false where nothing is. Warps beside each other along a line have all of few lines between them, so that only lines of sums are exchanged;
-// warps above each other have whole lines. What takes least is the layout, of what threads exchange and of accesses, which narrower vectors make more of.
+// crossing is accesses of one type and width whose values meet.
+type crossing struct {
+	root      *ir.Value
+	tile      *tileaa.TileType // without a layout
+	fast, vec int
+}
+
+// crossedLayout is the layout of an access of vec elements along dimension fast, if its elements, or what is computed with them, are reduced across that dimension
+// as well. Warps beside each other along a line have parts of few lines, and no line has to meet another one; warps above each other have whole lines. What takes
+// least is the layout: words that threads exchange, and accesses, of which narrower vectors make more.
 func (a *assigner) crossedLayout(op *ir.Op, t *tileaa.TileType, fast, vec int) (best layout.Layout, ok bool) {
-	reductions, accesses := a.widths.meeting(op)
-	if !slices.ContainsFunc(reductions, func(r *ir.Op) bool { return tileaa.DimOf(r) != fast }) {
+	root, m := a.widths.meetingOf(op)
+	if m == nil || len(m.reductions) == 0 {
 		return best, false
 	}
-	shape := layout.Dims(t.Shape)
-	vec = min(vec, shape[fast], max(1, int(t.NumElements())/(layout.WarpSize*a.warps)))
+	t = tileaa.Tile(a.s.Ctx, t.Elem, t.Shape...)
+	key := crossing{root, t, fast, vec}
+	if l, known := a.crossed[key]; known {
+		return l, !l.IsZero()
+	}
+	var reductions []*ir.Op
+	across := false
+	for _, r := range m.reductions {
+		if a.s.Step(); slices.Equal(tileaa.ShapeOf(r.Operand(0)), t.Shape) {
+			reductions = append(reductions, r)
+			across = across || tileaa.DimOf(r) != fast
+		}
+	}
+	if across {
+		best = a.leastExchanged(key, reductions, m.accesses)
+	}
+	a.crossed[key] = best
+	return best, across
+}
+
+// leastExchanged looks for the layout of so many accesses, and of reductions of what they move.
+func (a *assigner) leastExchanged(c crossing, reductions []*ir.Op, accesses int) (best layout.Layout) {
+	shape := layout.Dims(c.tile.Shape)
+	vec := min(c.vec, shape[c.fast], max(1, int(c.tile.NumElements())/(layout.WarpSize*a.warps)))
 	least := -1
-	for v := vec; v == vec || v*tileaa.ElemBytes(t.Elem) >= minVector; v /= 2 {
+	for v := vec; v == vec || v*tileaa.ElemBytes(c.tile.Elem) >= minVector; v /= 2 {
 		for beside := 1; beside <= a.warps; beside *= 2 {
-			l := layout.BlockedSpan(shape, v, v*layout.WarpSize*beside, layout.FastestFirst(fast, len(shape)), a.warps)
+			l := layout.BlockedSpan(shape, v, v*layout.WarpSize*beside, layout.FastestFirst(c.fast, len(shape)), a.warps)
 			words := accessWords * accesses * l.Regs() / v
 			for _, r := range reductions {
+				a.s.Step()
 				words += wordsExchanged(r, l)
 			}
 			if least < 0 || words < least {
@@ -133,7 +163,7 @@ func (a *assigner) crossedLayout(op *ir.Op, t *tileaa.TileType, fast, vec int) (
 			}
 		}
 	}
-	return best, true
+	return best
 }
 
 // accessWords is how many exchanged words take as long as an access.

@@ -1,8 +1,6 @@
 package layouts
 
 import (
-	"slices"
-
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -53,8 +51,10 @@ func widthsOf(s *pass.State, entry *ir.Op) *widths {
 		if op.Code() == tileaa.OpReduce {
 			w.add(op, op.Operand(0), func(m *meeting) { m.reductions = append(m.reductions, op) })
 		}
-		if v, n := vectorOf(op); n > 1 {
+		if v := moved(op); v != nil {
 			w.add(op, v, func(m *meeting) { m.accesses++ })
+		}
+		if v, n := vectorOf(op); n > 1 {
 			root := w.root(v)
 			if least, ok := w.least[root]; !ok || n < least {
 				w.least[root] = n
@@ -76,19 +76,27 @@ func (w *widths) add(op *ir.Op, v *ir.Value, to func(*meeting)) {
 	}
 }
 
-// meeting is the reductions of tiles with the shape of an access with which its values meet, and the number of accesses; none where products decide.
-func (w *widths) meeting(op *ir.Op) (reductions []*ir.Op, accesses int) {
-	v, n := vectorOf(op)
-	if n < 2 || w.fixed[w.root(v)] || w.meet[w.root(v)] == nil {
-		return nil, 0
+// meetingOf is what the values of a load or store meet, with their root; none where products decide.
+func (w *widths) meetingOf(op *ir.Op) (root *ir.Value, m *meeting) {
+	v := moved(op)
+	if v == nil || w.fixed[w.root(v)] {
+		return nil, nil
 	}
-	m := w.meet[w.root(v)]
-	for _, r := range m.reductions {
-		if slices.Equal(tileaa.ShapeOf(r.Operand(0)), tileaa.ShapeOf(v)) {
-			reductions = append(reductions, r)
-		}
+	return w.root(v), w.meet[w.root(v)]
+}
+
+// moved is the tile of a load or store; nil for other operations.
+func moved(op *ir.Op) (v *ir.Value) {
+	switch op.Code() {
+	case tileaa.OpLoad, tileaa.OpTiledLoad:
+		v = op.Result(0)
+	case tileaa.OpStore, tileaa.OpTiledStore:
+		v = tileaa.StoredValue(op)
 	}
-	return reductions, m.accesses
+	if v == nil || !tileaa.IsRanked(v) {
+		return nil
+	}
+	return v
 }
 
 // vectorOf is the tile of a tiled load or store and its vector.

@@ -62,7 +62,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 	if l, ok := a.stagedLayout(op, t, fast, vec); ok {
 		return anchor{l, cost.LeaveLoad}
 	}
-	if l, ok := a.crossedLayout(op, t, fast, vec); ok {
+	if l, ok := a.reducedAccess(op, t, fast, vec); ok {
 		return anchor{l, cost.LeaveLoad}
 	}
 	least := 1

@@ -68,9 +68,9 @@ type assigner struct {
 	recurrent map[*ir.Value]bool   // what isRecurrent has found
 	accesses  map[*ir.Value]*ir.Op // what firstAccess has found
 	made      map[demand]*ir.Value
-	only      map[demand]bool            // what onlyIn has found
-	computed  map[*ir.Op]layout.Layout   // what computedLayout has found
-	crossed   map[crossing]layout.Layout // what crossedLayout has found
+	only      map[demand]bool              // what onlyIn has found
+	computed  map[*ir.Op]layout.Layout     // what computedLayout has found
+	reduced   map[reducedKey]layout.Layout // what reducedAccess has found
 
 	matrices    map[matrix]*ir.Value     // buffers of factors
 	interleaved map[ir.Type]interleaving // of products, by the type of their results
@@ -79,7 +79,7 @@ type assigner struct {
 func newAssigner(s *pass.State, entry *ir.Op) *assigner {
 	return &assigner{
 		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry), lines: linesOf(s, entry), factors: factorsOf(s, entry),
-		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, only: map[demand]bool{}, computed: map[*ir.Op]layout.Layout{}, crossed: map[crossing]layout.Layout{}, matrices: map[matrix]*ir.Value{},
+		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, only: map[demand]bool{}, computed: map[*ir.Op]layout.Layout{}, reduced: map[reducedKey]layout.Layout{}, matrices: map[matrix]*ir.Value{},
 		interleaved: interleavings(s, entry), order: s.Ctx.OrderOf(entry), recurrent: map[*ir.Value]bool{}, accesses: map[*ir.Value]*ir.Op{},
 	}
 }

@@ -110,57 +110,71 @@ func (a *assigner) wordsRead(v *ir.Value, l layout.Layout, seen map[*ir.Value]bo
 	return words
 }
 
-// crossing is accesses of one type and width whose values meet.
-type crossing struct {
+// reducedKey is accesses of one type and width whose values meet.
+type reducedKey struct {
 	root      *ir.Value
 	tile      *tileaa.TileType // without a layout
 	fast, vec int
 }
 
-// crossedLayout is the layout of an access of vec elements along dimension fast, if its elements, or what is computed with them, are reduced across that dimension
-// as well. Warps beside each other along a line have parts of few lines, and no line has to meet another one; warps above each other have whole lines. What takes
-// least is the layout: words that threads exchange, and accesses, of which narrower vectors make more.
-func (a *assigner) crossedLayout(op *ir.Op, t *tileaa.TileType, fast, vec int) (best layout.Layout, ok bool) {
+// reducedAccess is the layout of an access of vec elements along dimension fast, if its elements, or what is computed with them, are reduced. Warps beside each other
+// along a line have parts of few lines, so that columns need not meet; warps above each other have whole lines. Threads with longer runs exchange less, but move
+// sectors in parts. What takes least is the layout: words that are exchanged, and accesses, of which narrower vectors make more.
+func (a *assigner) reducedAccess(op *ir.Op, t *tileaa.TileType, fast, vec int) (best layout.Layout, ok bool) {
 	root, m := a.widths.meetingOf(op)
 	if m == nil || len(m.reductions) == 0 {
 		return best, false
 	}
 	t = tileaa.Tile(a.s.Ctx, t.Elem, t.Shape...)
-	key := crossing{root, t, fast, vec}
-	if l, known := a.crossed[key]; known {
+	key := reducedKey{root, t, fast, vec}
+	if l, known := a.reduced[key]; known {
 		return l, !l.IsZero()
 	}
+	accesses := 0
+	for _, v := range m.accesses {
+		if a.s.Step(); slices.Equal(tileaa.ShapeOf(v), t.Shape) {
+			accesses++
+		}
+	}
 	var reductions []*ir.Op
-	across := false
 	for _, r := range m.reductions {
 		if a.s.Step(); slices.Equal(tileaa.ShapeOf(r.Operand(0)), t.Shape) {
 			reductions = append(reductions, r)
-			across = across || tileaa.DimOf(r) != fast
 		}
 	}
-	if across {
-		best = a.leastExchanged(key, reductions, m.accesses)
+	if len(reductions) > 0 {
+		best = a.leastExchanged(key, reductions, accesses)
 	}
-	a.crossed[key] = best
-	return best, across
+	a.reduced[key] = best
+	return best, !best.IsZero()
 }
 
 // leastExchanged looks for the layout of so many accesses, and of reductions of what they move.
-func (a *assigner) leastExchanged(c crossing, reductions []*ir.Op, accesses int) (best layout.Layout) {
-	shape := layout.Dims(c.tile.Shape)
-	vec := min(c.vec, shape[c.fast], max(1, int(c.tile.NumElements())/(layout.WarpSize*a.warps)))
+func (a *assigner) leastExchanged(c reducedKey, reductions []*ir.Op, accesses int) (best layout.Layout) {
+	shape, bytes := layout.Dims(c.tile.Shape), tileaa.ElemBytes(c.tile.Elem)
+	own := max(1, int(c.tile.NumElements())/(layout.WarpSize*a.warps))
+	vec := min(c.vec, shape[c.fast], own)
 	least := -1
-	for v := vec; v == vec || v*tileaa.ElemBytes(c.tile.Elem) >= minVector; v /= 2 {
-		for beside := 1; beside <= a.warps; beside *= 2 {
-			l := layout.BlockedSpan(shape, v, v*layout.WarpSize*beside, layout.FastestFirst(c.fast, len(shape)), a.warps)
-			words := accessWords * accesses * l.Regs() / v
-			for _, r := range reductions {
-				a.s.Step()
-				words += wordsExchanged(r, l)
-			}
-			if least < 0 || words < least {
-				best, least = l, words
-			}
+	try := func(run, beside int) {
+		l := layout.BlockedSpan(shape, run, run*layout.WarpSize*beside, layout.FastestFirst(c.fast, len(shape)), a.warps)
+		words := accessWords * accesses * l.Regs() / min(run, vec)
+		if run > vec { // sectors are moved in parts
+			words *= 2 * max(1, min(run/vec, cost.SectorBytes/(vec*bytes)))
+		}
+		for _, r := range reductions {
+			a.s.Step()
+			words += wordsExchanged(r, l)
+		}
+		if least < 0 || words < least {
+			best, least = l, words
+		}
+	}
+	for beside := 1; beside <= a.warps; beside *= 2 {
+		for run := vec; run == vec || run*bytes >= minVector; run /= 2 {
+			try(run, beside)
+		}
+		for run := 2 * vec; run <= min(own, shape[c.fast]); run *= 2 {
+			try(run, beside)
 		}
 	}
 	return best

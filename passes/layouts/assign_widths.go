@@ -1,6 +1,8 @@
 package layouts
 
 import (
+	"slices"
+
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
@@ -26,14 +28,20 @@ type widths struct {
 // A meeting is the accesses and the reductions of values that meet in arithmetic, those in loops if there are any.
 type meeting struct {
 	looped     bool
-	accesses   int
+	accesses   []*ir.Value // what they move
 	reductions []*ir.Op
 }
 
 // widthsOf takes time linear in the entry.
 func widthsOf(s *pass.State, entry *ir.Op) *widths {
 	w := &widths{map[*ir.Value]*ir.Value{}, map[*ir.Value]int{}, map[*ir.Value]bool{}, map[*ir.Value]*meeting{}}
+	computed := map[*ir.Value]bool{} // from what is rematerialized only
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if op.NumResults() == 1 && (op.Traits().Has(ir.Elementwise) || tileaa.IsRelabeling(op)) {
+			computed[op.Result(0)] = !slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool {
+				return tileaa.IsRanked(v) && !kernel.IsRematerialized(v) && !computed[v]
+			})
+		}
 		if op.Traits().Has(ir.Elementwise) || op.Code() == tileaa.OpReshape {
 			for _, v := range op.Operands() {
 				if tileaa.IsRanked(v) && !kernel.IsRematerialized(v) {
@@ -48,11 +56,11 @@ func widthsOf(s *pass.State, entry *ir.Op) *widths {
 				w.fixed[w.root(v)] = true
 			}
 		}
-		if op.Code() == tileaa.OpReduce {
+		if op.Code() == tileaa.OpReduce && !computed[op.Operand(0)] && !kernel.IsRematerialized(op.Operand(0)) {
 			w.add(op, op.Operand(0), func(m *meeting) { m.reductions = append(m.reductions, op) })
 		}
 		if v := moved(op); v != nil {
-			w.add(op, v, func(m *meeting) { m.accesses++ })
+			w.add(op, v, func(m *meeting) { m.accesses = append(m.accesses, v) })
 		}
 		if v, n := vectorOf(op); n > 1 {
 			root := w.root(v)

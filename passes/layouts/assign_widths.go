@@ -107,20 +107,13 @@ func moved(op *ir.Op) (v *ir.Value) {
 	return v
 }
 
-// vectorOf is the tile of a tiled load or store and its vector.
+// vectorOf is the tile of a load or store and its vector.
 func vectorOf(op *ir.Op) (v *ir.Value, vec int) {
-	switch op.Code() {
-	case tileaa.OpTiledLoad:
-		v = op.Result(0)
-	case tileaa.OpTiledStore:
-		v = tileaa.StoredValue(op)
-	default:
+	if v = moved(op); v == nil {
 		return nil, 0
 	}
-	if n, ok := ir.Cast[tileaa.AccessOp](op).Vec(); ok && tileaa.IsRanked(v) {
-		return v, int(n)
-	}
-	return nil, 0
+	n, _ := ir.Cast[tileaa.AccessOp](op).Vec()
+	return v, int(n)
 }
 
 func (w *widths) root(v *ir.Value) *ir.Value {

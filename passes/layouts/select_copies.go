@@ -144,7 +144,7 @@ func (c *copiedLoad) find(v *ir.Value, between []*ir.Op) bool {
 		case op.Code() == tileaa.OpConvertLayout:
 			c.converts = append(c.converts, &conversion{op: op, views: between})
 			continue
-		case op.Code() == tileaa.OpBufferStore && len(between) == 0 && !c.stored() && onlyMultiplied(ir.Cast[tileaa.BufferStore](op)):
+		case op.Code() == tileaa.OpBufferStore && len(between) == 0 && !c.stored() && c.onlyMultiplied(ir.Cast[tileaa.BufferStore](op)):
 			c.store = ir.Cast[tileaa.BufferStore](op)
 			continue
 		case tileaa.IsRelabeling(op):
@@ -163,14 +163,12 @@ func (c *copiedLoad) find(v *ir.Value, between []*ir.Op) bool {
 }
 
 // onlyMultiplied reports whether products behind a store read its buffer, and nobody else does.
-func onlyMultiplied(store tileaa.BufferStore) bool {
+func (c *copiedLoad) onlyMultiplied(store tileaa.BufferStore) bool {
 	_, own := ir.DefinedBy[tileaa.AllocShared](store.Buffer())
 	readers := slices.DeleteFunc(tileaa.BufferUsers(store.Buffer()), func(op *ir.Op) bool { return op == store.Op })
-	behind := map[*ir.Op]bool{}
-	for op := store.Op.Next(); op != nil; op = op.Next() {
-		behind[op] = true
-	}
-	return own && len(readers) > 0 && !slices.ContainsFunc(readers, func(op *ir.Op) bool { return !tileaa.IsProduct(op) || !behind[op.AncestorIn(store.Op.Block())] })
+	return own && len(readers) > 0 && !slices.ContainsFunc(readers, func(op *ir.Op) bool {
+		return !tileaa.IsProduct(op) || c.order[op] < c.order[store.Op] || op.AncestorIn(store.Op.Block()) == nil
+	})
 }
 
 // runs reports whether n neighbours along a dimension are contiguous in a buffer.

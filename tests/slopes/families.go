@@ -313,6 +313,13 @@ continue %d$ : tile<16x16xf32>
 				"%v$ = mmaf %h, %b$, %v : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>\n%s$ = store_view_tko weak %v$, %ob[%k$, %z] : tile<16x16xf32>, "+block+", tile<i32> -> token", i)
 		}))
 	}},
+	{"products of single precision, stored", func(n int) string {
+		return body(blocks + repeat(n, func(i int) string {
+			return numbered("%k$ = constant <i32: $> : tile<i32>\n%x$, %xt$ = load_view_tko weak %ob[%k$, %z] : "+block+", tile<i32> -> tile<16x16xf32>, token\n"+
+				"%y$, %yt$ = load_view_tko weak %ob[%k$, %n] : "+block+", tile<i32> -> tile<16x16xf32>, token\n"+
+				"%v$ = mmaf %x$, %y$, %v : tile<16x16xf32>, tile<16x16xf32>, tile<16x16xf32>\n%s$ = store_view_tko weak %v$, %ob[%k$, %o] : tile<16x16xf32>, "+block+", tile<i32> -> token", i)
+		}))
+	}},
 	{"products of loads in one loop", func(n int) string {
 		return body(blocks + "%r = for %j in (%z to %n, step %o) : tile<i32> iter_values(%d0 = %v) -> (tile<16x16xf32>) {\n" + repeat(n, func(i int) string {
 			return numbered(`%k$ = constant <i32: $> : tile<i32>

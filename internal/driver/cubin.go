@@ -83,7 +83,7 @@ func (a *assembler) used(kernels map[string]ptxas.Usage) {
 
 var (
 	quotedName = pattern(`'([^']+)'`)
-	entryLine  = pattern(`\.entry (\w+)`)
+	entryLine  = pattern(`\.entry ([\w$]+)`)
 	oldPTXAS   = pattern(`Unsupported \.version|SM version specified by \.target is higher|is not defined for option '?gpu-name|^Unknown option`)
 )
 

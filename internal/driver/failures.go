@@ -2,7 +2,6 @@ package driver
 
 import (
 	"errors"
-	"regexp"
 
 	"tileiras/dialects/cudatile/bytecode"
 )
@@ -38,7 +37,10 @@ func errorLines(messages []string) []string {
 }
 
 // ptxVersion is the line with which PTX begins, behind comments.
-var ptxVersion = regexp.MustCompile(`(?m)^\s*\.version\s+\d`)
+var ptxVersion = pattern(`(?m)^\s*\.version\s+\d`)
+
+// maxPTXHeader is how far into a text that does not parse it is searched for, in bytes.
+const maxPTXHeader = 1 << 16
 
 // textFailure is a text that does not parse: the parser's diagnostics.
 func (in *Input) textFailure(err error) error {
@@ -46,7 +48,7 @@ func (in *Input) textFailure(err error) error {
 	if len(lines) == 0 {
 		lines = []string{"error: " + err.Error()}
 	}
-	if ptxVersion.Match(in.source) {
+	if ptxVersion().Match(in.source[:min(len(in.source), maxPTXHeader)]) {
 		lines = append(lines, "note: this is PTX, which is compiled already; tilerun --on emu runs it")
 	}
 	return &Failure{Code: ExitInput, Kind: KindText, Lines: lines, Err: err, Diags: worst(in.Ctx)}

@@ -26,6 +26,17 @@ func TestMessagesAreReadByCuTilePython(t *testing.T) {
 	}
 }
 
+// What is wrong with a big text is said without a search of all of it.
+func TestPTXIsKnownByItsFirstLines(t *testing.T) {
+	for comments, want := range map[int]bool{0: true, 1000: true, maxPTXHeader: false} {
+		text := strings.Repeat("// PTX\n", comments) + "\n.version 9.0\n.target sm_80\n"
+		_, err := Compile(t.Context(), "k", []byte(text), Options{})
+		if got := err != nil && strings.Contains(err.Error(), "note: this is PTX"); got != want {
+			t.Errorf("behind %d lines of comments: %v", comments, err)
+		}
+	}
+}
+
 func TestExcerpts(t *testing.T) {
 	long := strings.Repeat("x", 150) + "é" + strings.Repeat("y", 300)
 	for _, c := range []struct {

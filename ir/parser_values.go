@@ -34,8 +34,12 @@ func (p *Parser) binds() []bound {
 		if p.Eat(":") {
 			at := p.tok.pos
 			n := p.Integer()
-			if n < 1 || n > maxResults {
+			switch {
+			case n < 1:
 				p.fail(at, "expected named operation to have at least 1 result")
+				return nil
+			case n > maxResults:
+				p.fail(at, "one name is given %d results, %d are the most", n, maxResults)
 				return nil
 			}
 			b.count = int(n)

@@ -133,6 +133,8 @@ func TestParseErrors(t *testing.T) {
 		{inFunc("%0 = add %arg0 : i32"), "t.mlir:3:19: error: expected ','\n"},
 		{inFunc("%0 = add %arg0, : i32"), "t.mlir:3:20: error: expected SSA operand\n"},
 		{inFunc("%0, %1 = add %arg0, %arg1 : i32"), "t.mlir:3:5: error: operation defines 1 results but was provided 2 to bind\n"},
+		{inFunc("%0:0 = end"), "t.mlir:3:8: error: expected named operation to have at least 1 result\n"},
+		{inFunc("%0:65537 = end"), "t.mlir:3:8: error: one name is given 65537 results, 65536 are the most\n"},
 		{inFunc("%0 = end"), "t.mlir:3:5: error: cannot name an operation with no results\n"},
 		{inFunc("%arg0 = add %arg0, %arg1 : i32"), "t.mlir:3:5: error: redefinition of SSA value '%arg0'\nt.mlir:2:12: note: previously defined here\n"},
 		{inFunc("%0 = subtract %arg0"), "t.mlir:3:10: error: custom op 'subtract' is unknown (tried 'toy.subtract' as well)\n"},

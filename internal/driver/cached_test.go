@@ -18,6 +18,8 @@ import (
 	"tileiras/internal/cache"
 	_ "tileiras/internal/cache/remote"
 	"tileiras/internal/mutate"
+	"tileiras/internal/remark"
+	"tileiras/ir"
 )
 
 const cachedKernel = `entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
@@ -66,7 +68,7 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 		t.Error("a default that is written out does not take the result")
 	}
 	for name, change := range map[string]func(*Options){
-		"GPU": func(o *Options) { o.GPU = "sm_90" }, "level": func(o *Options) { o.Emit = EmitTileAA }, "-O": func(o *Options) { o.Opt = 1 },
+		"GPU": func(o *Options) { o.GPU = "sm_90" }, "name of the GPU": func(o *Options) { o.GPU = "" }, "level": func(o *Options) { o.Emit = EmitTileAA }, "-O": func(o *Options) { o.Opt = 1 },
 		"ABI": func(o *Options) { o.ABI = "tile" }, "lines": func(o *Options) { o.LineInfo = true }, "remarks": func(o *Options) { o.Remarks = false },
 		"stop": func(o *Options) { o.Emit, o.StopAfter = "", "lower-to-llvm" }, "places": func(o *Options) { o.DebugInfo = true },
 	} {
@@ -95,6 +97,21 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 		if err != nil || res.Cached != (i > 0) || bytes.Contains(pack("", res)[1].Data, []byte(name)) {
 			t.Errorf("bytecode of another name: %v, cached %v, or the result shows the name", err, res.Cached)
 		}
+	}
+}
+
+// What is said of a compile comes out of a cache as it went in.
+func TestRemarksSurviveTheCache(t *testing.T) {
+	at := func(line uint32) *ir.FileLoc { return &ir.FileLoc{File: "k.py", Line: line, Col: 2} }
+	called := &ir.CallSiteLoc{Callee: at(3), Caller: &ir.CallSiteLoc{Callee: at(2), Caller: at(1)}}
+	want := &Result{Output: []byte("PTX"), Kind: EmitPTX, GPU: "sm_80", Cached: true,
+		Warnings: []Warning{{&ir.Diagnostic{Severity: ir.Warning, Loc: called, Msg: "too big"}, KindTarget}},
+		Remarks: []remark.Remark{
+			{Pass: "p", Kind: remark.Missed, ID: "I", Text: "two", Function: "f", Kernel: "k", Loc: called, Args: []remark.Arg{{Key: "Count", Value: 2}, {Key: "Type", Value: "f32"}}},
+			{Pass: "q", Kind: remark.Passed, ID: "J", Text: "one", Function: "g", Kernel: "g", Loc: ir.UnknownLoc{}},
+		}}
+	if got, err := unpack("key", pack("key", want)); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, got %+v, want %+v", err, got, want)
 	}
 }
 

@@ -258,13 +258,13 @@ func TestCancelWhileWaiting(t *testing.T) {
 // TestReadOnly: a store to what may only be read is a fault that names it.
 func TestReadOnly(t *testing.T) {
 	for _, e := range engines {
-		memory := region("p", 4096, make([]byte, 4*16))
+		before, memory := region("before", 4096-64, make([]byte, 4*16)), region("p", 4096, make([]byte, 4*16))
 		memory.ReadOnly = true
 		_, err := load(t, scatterText, executor.Options{Engine: e}).Launch(t.Context(), &executor.Launch{Kernel: "scatter", Grid: [3]int{1, 1, 1},
-			Params: [][]byte{word(4096), word(0)}, Memory: []executor.Region{memory}})
+			Params: [][]byte{word(4096), word(0)}, Memory: []executor.Region{before, memory}})
 		var f *executor.Fault
-		if !errors.As(err, &f) || f.Kind != "read-only" || f.Region != "p" {
-			t.Errorf("%s: %v", e, err)
+		if !errors.As(err, &f) || f.Kind != "read-only" || f.Region != "p" || f.Offset != int64(f.Address)-4096 {
+			t.Errorf("%s: %v in %+v", e, err, f)
 		}
 	}
 }
@@ -324,16 +324,20 @@ func TestMappedAlignment(t *testing.T) {
   %t3 = store_ptr_tko weak %c, %y token=%t2 : tile<1024xptr<f32>>, tile<1024xf32> -> token
   return
 } }`
-	p := load(t, text, executor.Options{Engine: executor.Emulator, GPU: "sm_80"})
 	for _, c := range []struct {
+		checks        string
 		begin, offset uint64
 		kind          string
-	}{{0x20000, 0, ""}, {0x20004, 0, "misaligned"}, {0x20004, 12, ""}, {0x2000c, 4, ""}, {0x20000, 4, "misaligned"}} {
-		_, err := p.Launch(t.Context(), &executor.Launch{Kernel: "k", Grid: [3]int{1, 1, 1}, Params: [][]byte{word(c.begin + c.offset)},
-			Memory: []executor.Region{region("a", c.begin, make([]byte, 8192))}})
+	}{
+		{"all", 0x20000, 0, ""}, {"all", 0x20004, 0, "misaligned"}, {"all", 0x20004, 12, ""}, {"all", 0x2000c, 4, ""}, {"all", 0x20000, 4, "misaligned"},
+		{"alignment", 0x20000, 4, "misaligned"}, {"races,undefined", 0x20000, 4, ""}, {"none", 0x20000, 4, ""},
+	} {
+		checks, _ := executor.ChecksOf(c.checks)
+		_, err := load(t, text, executor.Options{Engine: executor.Emulator, GPU: "sm_80", Checks: checks}).Launch(t.Context(), &executor.Launch{Kernel: "k", Grid: [3]int{1, 1, 1},
+			Params: [][]byte{word(c.begin + c.offset)}, Memory: []executor.Region{region("a", c.begin, make([]byte, 8192))}})
 		var f *executor.Fault
 		if errors.As(err, &f); (err == nil) != (c.kind == "") || err != nil && (f == nil || f.Kind != c.kind) {
-			t.Errorf("pointer at %#x of memory at %#x: %v, expected %q", c.begin+c.offset, c.begin, err, c.kind)
+			t.Errorf("checks %s, pointer at %#x of memory at %#x: %v, expected %q", c.checks, c.begin+c.offset, c.begin, err, c.kind)
 		}
 	}
 }

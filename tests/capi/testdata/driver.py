@@ -58,6 +58,7 @@ SOURCE = b"""cuda_tile.module @m { entry @spin(%p: tile<ptr<i32>>, %at: tile<i32
   %t = store_ptr_tko weak %q, %seven : tile<ptr<i32>>, tile<i32> -> token
   return
 } }"""
+check("a name", set(options, b"name", b"spin.tileir") == 0)
 made = image(SOURCE, len(SOURCE), options)
 check(error(made), status(made) == 0)
 
@@ -152,7 +153,7 @@ for _ in range(2):
     other.join()
 check(answers, answers == [FAILED, FAILED])
 h = driver_launched()
-check("the fault", status(h) == 6)
+check(("the fault", error(h)), status(h) == 6 and b"spin.tileir:11:" in error(h))  # the image has the name of its source
 free(h)
 check("nothing is left of it", cu("cuStreamSynchronize", None) == 0)
 

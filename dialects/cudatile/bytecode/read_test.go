@@ -126,6 +126,7 @@ func TestBadInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 		{"an older version", with(8, 12), fmt.Sprintf("error at offset 12: unsupported Tile version 12.1.0, this reader supports versions [%v - %v]", def.Oldest, def.Newest)},
 		{"a header alone", truncated(12), "error at offset 12: unexpected end of data while reading section header"},
 		{"a truncated section", truncated(20), "error at offset 14: section length 9 exceeds remaining data size 6"},
+		{"a section whose padding ends the file", join(truncated(12), []byte{0x81, 3, 4, 0xCB, 0}), "error at offset 16: section length 3 exceeds remaining bytecode data. 1"},
 		{"bytes after the end", append(append([]byte(nil), good...), 0), "end section is not the last section"},
 		{"an unknown section", with(12, 0x88), "error at offset 13: unknown section ID: 8"},
 		{"a producer section of 13.3 in 13.1", file{1, []section{{7, 0, []byte{0}}}}.bytes(), "unknown section ID: 7"},

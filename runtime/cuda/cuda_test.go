@@ -393,7 +393,11 @@ func TestAnAbortedKernelLosesTheProcess(t *testing.T) {
 	}
 	_, alloc := c.Alloc(1)
 	_, retain := c.drv.Context(0)
-	for _, err := range []error{c.Lost(), c.Synchronize(), alloc, retain} {
+	module, load := c.Load([]byte("kernel"))
+	if module != nil {
+		t.Error("a module was loaded after the driver was lost")
+	}
+	for _, err := range []error{c.Lost(), c.Synchronize(), alloc, retain, load} {
 		if !errors.Is(err, ErrLost) || !strings.HasSuffix(err.Error(), why) {
 			t.Errorf("got %v", err)
 		}

@@ -45,10 +45,12 @@ func (c *Context) Load(image []byte) (*Module, error) {
 	var e *Error
 	if errors.As(err, &e) {
 		e.Log = logText(errs)
-		return nil, e
+	}
+	if err != nil {
+		return nil, err
 	}
 	m.Log = logText(info)
-	return m, err
+	return m, nil
 }
 
 func logText(b []byte) string {

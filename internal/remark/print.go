@@ -73,24 +73,22 @@ func special(s string) bool {
 // Text is for people, in the form of NVIDIA's tileiras: grouped by kernel, then by pass in the order of the alphabet.
 func Text(list []Remark) []byte {
 	var b bytes.Buffer
-	for _, kernel := range distinct(list, func(r *Remark) string { return r.Kernel }) {
+	all := make([]*Remark, len(list))
+	for i := range list {
+		all[i] = &list[i]
+	}
+	kernels, ofKernel := grouped(all, func(r *Remark) string { return r.Kernel })
+	for _, kernel := range kernels {
 		fmt.Fprintf(&b, "in function: %s:\n\n", kernel)
-		passes := distinct(list, func(r *Remark) string {
-			if r.Kernel != kernel {
-				return ""
-			}
-			return r.Pass
-		})
+		passes, ofPass := grouped(ofKernel[kernel], func(r *Remark) string { return r.Pass })
 		slices.Sort(passes)
 		for i, pass := range passes {
 			if i > 0 {
 				b.WriteString("\n")
 			}
 			fmt.Fprintf(&b, "  category: %s\n", pass)
-			for j := range list {
-				if r := &list[j]; r.Kernel == kernel && r.Pass == pass {
-					r.text(&b)
-				}
+			for _, r := range ofPass[pass] {
+				r.text(&b)
 			}
 		}
 	}
@@ -114,17 +112,20 @@ func (r *Remark) text(b *bytes.Buffer) {
 	b.WriteString("\n")
 }
 
-// distinct lists what of returns for the remarks, each once, in order, without "".
-func distinct(list []Remark, of func(*Remark) string) []string {
-	var out []string
-	seen := map[string]bool{"": true}
-	for i := range list {
-		if s := of(&list[i]); !seen[s] {
-			seen[s] = true
-			out = append(out, s)
+// grouped puts the remarks together for which of returns the same, and lists what it returns, in order, without "".
+func grouped(list []*Remark, of func(*Remark) string) (keys []string, groups map[string][]*Remark) {
+	groups = map[string][]*Remark{}
+	for _, r := range list {
+		key := of(r)
+		if key == "" {
+			continue
 		}
+		if groups[key] == nil {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], r)
 	}
-	return out
+	return keys, groups
 }
 
 // JSON is an array of objects with the keys pass, kind, id, text, function, kernel, loc (null where the place is not known) and args,

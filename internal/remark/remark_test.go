@@ -99,6 +99,11 @@ func TestText(t *testing.T) {
 	if diff := cmp.Diff(want, string(Text([]Remark{load, store, mma}))); diff != "" {
 		t.Error(diff)
 	}
+	other := store
+	other.Kernel = "another"
+	if diff := cmp.Diff(want+string(Text([]Remark{other})), string(Text([]Remark{mma, other, load, store}))); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestJSON(t *testing.T) {

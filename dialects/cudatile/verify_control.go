@@ -43,9 +43,6 @@ func carriable(c *ir.Context, op *ir.Op, what string, vs []*ir.Value) bool {
 }
 
 func verifyIf(c *ir.Context, op *ir.Op) bool {
-	if op.Region(0).Empty() {
-		return c.Error(op, "must define then branch")
-	}
 	if !carriable(c, op, "result type", op.Results()) {
 		return false
 	}

@@ -33,8 +33,6 @@ func verifyEntry(c *ir.Context, op *ir.Op) bool {
 		return c.Error(op, "requires a function type")
 	case len(ft.Results) > 0:
 		return c.Error(op, "entry op must not return values")
-	case op.Body() == nil:
-		return c.Error(op, "requires a body")
 	case op.Body().NumArgs() != len(ft.Inputs):
 		return c.Error(op, "has %d arguments, but its type has %d", op.Body().NumArgs(), len(ft.Inputs))
 	}

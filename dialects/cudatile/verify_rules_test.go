@@ -55,3 +55,18 @@ func TestReductionsIntoPaddedViews(t *testing.T) {
 		}
 	}
 }
+
+// No text names every how many elements without a dimension.
+func TestGroupsLieAlongADimension(t *testing.T) {
+	c, n := ir.NewContext(cudatile.Dialect), int64(2)
+	tile, err := cudatile.Tile(c, c.Int(32), []int64{8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "'cuda_tile.div_by' 'every'/'along' must be used in combination"
+	for _, a := range []*cudatile.DivBy{{Divisor: 4, Every: &n}, {Divisor: 4, Along: &n}} {
+		if got := a.VerifyOn(tile); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -165,6 +165,11 @@ func TestKernelsTakeTiles(t *testing.T) {
 	if cudatile.VerifyKernels(c, m) || !strings.Contains(c.Diags.String(), want) {
 		t.Errorf("got %s, want %s", c.Diags.String(), want)
 	}
+	m, err = ir.Parse(c, "test", []byte("cuda_tile.module @m { cuda_tile.module @n { } }"))
+	want = "can only hold entries and globals, got 'cuda_tile.module'"
+	if err != nil || !ir.Verify(c, m) || cudatile.VerifyKernels(c, m) || !strings.Contains(c.Diags.String(), want) {
+		t.Errorf("got %v %s, want %s", err, c.Diags.String(), want)
+	}
 }
 
 func TestDebugScopesAgreeWithTheirFunction(t *testing.T) {
@@ -182,12 +187,12 @@ func TestDebugScopesAgreeWithTheirFunction(t *testing.T) {
 		{"#in_block", "#in_sub", ""},
 		{"callsite(#in_other at #in_sub)", "#in_sub", ""},
 		{"unknown", "unknown", ""},
-		{"#in_sub", "#in_block", "Function location must have cuda_tile.di_subprogram debug info scope."},
-		{"#in_other", "#in_other", "Function name \"k\" does not match subprogram scope linkage name \"o\"."},
-		{"#in_sub", "unknown", "Operation has debug info scope, but function debug info scope is undefined."},
-		{"#in_other", "#in_sub", "Operation debug info scope does not match function debug info scope"},
-		{"callsite(#in_sub at #in_other)", "#in_sub", "Operation debug info scope does not match function debug info scope"},
-		{"unknown", "callsite(#in_sub at #in_sub)", "Function location must not be a CallSiteLoc."},
+		{"#in_sub", "#in_block", ". Function location must have cuda_tile.di_subprogram debug info scope."},
+		{"#in_other", "#in_other", `Function name "k" does not match subprogram scope linkage name "o".`},
+		{"#in_sub", "unknown", ". Operation has debug info scope, but function debug info scope is undefined."},
+		{"#in_other", "#in_sub", ". Operation debug info scope does not match function debug info scope: "},
+		{"callsite(#in_sub at #in_other)", "#in_sub", ". Operation debug info scope does not match function debug info scope: "},
+		{"unknown", "callsite(#in_sub at #in_sub)", ". Function location must not be a CallSiteLoc."},
 	}
 	for _, test := range tests {
 		c := ir.NewContext(cudatile.Dialect)
@@ -199,6 +204,11 @@ func TestDebugScopesAgreeWithTheirFunction(t *testing.T) {
 		if ok != (test.want == "") || !strings.Contains(c.Diags.String(), test.want) {
 			t.Errorf("%s in %s: got %s, want %s", test.op, test.entry, c.Diags.String(), test.want)
 		}
+	}
+	c := ir.NewContext(cudatile.Dialect)
+	m, err := ir.Parse(c, "test", []byte(setup+"cuda_tile.module @m { global @g <i32: [1]> : tile<1xi32> loc(#in_sub) }"))
+	if err != nil || ir.Verify(c, m) || !strings.Contains(c.Diags.String(), ". Global variables must not have scope.") {
+		t.Errorf("a global in a function: %v %s", err, c.Diags.String())
 	}
 }
 

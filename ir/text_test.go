@@ -124,6 +124,14 @@ func TestUnknownOpsNeedPermission(t *testing.T) {
 	}
 }
 
+// A text stands for as much as it is long: big ones are read.
+func TestBigTexts(t *testing.T) {
+	text := "toy.module @m attributes {x = [1" + strings.Repeat(", 1", 1<<20) + "]} {\n}\n"
+	if _, err := ir.Parse(newContext(), "t", []byte(text)); err != nil {
+		t.Error(err)
+	}
+}
+
 // What is wrong is said in MLIR's words with the place where it is.
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{

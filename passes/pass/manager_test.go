@@ -14,6 +14,7 @@ import (
 func TestTooBigSaysWhatTheLastPlanLacked(t *testing.T) {
 	s := passtest.Parse(t, "tileaa.module @kernels {\nentry @k() {\n  return\n}\n}\n")
 	plan := &pass.Pass{Name: "plan", Run: func(s *pass.State) error {
+		s.Listed("k", []pass.Candidate{{Name: "big"}, {Name: "small"}}, nil)
 		if s.PlanIndex["k"] >= 2 {
 			return &pass.ErrPlan{Entry: "k", Reason: "no plan is left"}
 		}
@@ -31,6 +32,9 @@ func TestTooBigSaysWhatTheLastPlanLacked(t *testing.T) {
 	}
 	if text := s.Ctx.Diags.String(); !strings.Contains(text, "tile too big: it needs 5 bytes") {
 		t.Errorf("diagnostics are %q", text)
+	}
+	if tried := m.State.Plans["k"]; len(tried) != 2 || tried[0].Failed != "it needs 9 bytes" || tried[1].Failed != "it needs 5 bytes" {
+		t.Errorf("the plans that were tried are %+v", tried)
 	}
 }
 

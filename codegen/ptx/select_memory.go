@@ -165,8 +165,6 @@ func (s *selector) spaceCast(i *ir.InstAddrSpaceCast) error {
 	}
 	name := map[types.AddrSpace]string{spaceGlobal: "global", spaceShared: "shared", spaceConst: "const", spaceLocal: "local"}
 	switch {
-	case to.AddrSpace == from.AddrSpace:
-		s.set(o)
 	case to.AddrSpace == spaceGeneric && o.kind == kindSym:
 		s.set(s.genericAddress(o))
 	case to.AddrSpace == spaceGeneric && name[from.AddrSpace] != "":
@@ -209,18 +207,21 @@ func (s *selector) alloca(i *ir.InstAlloca) error {
 	return nil
 }
 
-// localAddress selects the address of a plain load or store, which must lead to
-// an alloca.
-func (s *selector) localAddress(v value.Value) (operand, int64, error) {
+// localAddress selects the address of a plain load or store of a type, which
+// must lead to an alloca.
+func (s *selector) localAddress(v value.Value, of types.Type) (operand, int64, error) {
 	at, offset, err := s.address(v, 0)
 	if err == nil && (at.kind != kindSym || s.f.symbols[at.reg].space != spaceGeneric) {
 		err = fmt.Errorf("not supported: a plain load or store of anything but an alloca (use the rows of codegen/ptxop)")
+	}
+	if err == nil && of.Equal(types.I1) {
+		err = fmt.Errorf("not supported: a plain load or store of an i1")
 	}
 	return at, offset, err
 }
 
 func (s *selector) store(i *ir.InstStore) error {
-	at, offset, err := s.localAddress(i.Dst)
+	at, offset, err := s.localAddress(i.Dst, i.Src.Type())
 	if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func (s *selector) store(i *ir.InstStore) error {
 }
 
 func (s *selector) load(i *ir.InstLoad) error {
-	at, offset, err := s.localAddress(i.Src)
+	at, offset, err := s.localAddress(i.Src, i.ElemType)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ func OrderDepths(s *pass.State) error {
 		}
 		a := newAssigner(s, entry)
 		for _, op := range products {
+			s.Step()
 			depth := len(tileaa.ShapeOf(op.Operand(0))) - 1
 			for i := range 2 {
 				if order := a.depthOrder(op, i); order != nil {

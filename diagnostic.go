@@ -80,7 +80,7 @@ func (d Diagnostic) String() string {
 // ErrMemory is in the chain of the error of a compile that reached its MemoryLimit.
 var ErrMemory = driver.ErrMemory
 
-// Error is every error of Compile.
+// Error is every error of Compile, and to errors.As every one of executor.Load.
 type Error struct {
 	// Diagnostics say what is wrong: at least one, errors all of them.
 	Diagnostics []Diagnostic
@@ -117,10 +117,10 @@ func errorOf(err error) *Error {
 	if errors.As(err, &own) {
 		return own
 	}
-	var f *driver.Failure
-	if !errors.As(err, &f) {
-		return newError(driver.ExitUnsupported, Diagnostic{Kind: KindUnsupported, Message: err.Error()})
-	}
+	return newError(driver.ExitUnsupported, Diagnostic{Kind: KindUnsupported, Message: err.Error()})
+}
+
+func errorFrom(f *driver.Failure) *Error {
 	e := &Error{Code: f.Code, lines: f.Lines, err: f.Err}
 	kind := Kind(f.Kind)
 	for _, d := range f.Diags {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tileiras"
+	"tileiras/runtime/executor"
 )
 
 // double doubles a number in memory.
@@ -83,6 +84,16 @@ func ExampleError() {
 		}
 	}
 	// Output: error, text, line 2
+}
+
+// A program that cannot be loaded, to run without a GPU, has the same diagnostics.
+func ExampleError_load() {
+	_, err := executor.Load(context.Background(), []byte("entry @k() {\n  %x = foo\n  return\n}\n"), executor.Options{Name: "k.tileir"})
+	var e *tileiras.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Diagnostics[0].Place, e.Diagnostics[0].Kind)
+	}
+	// Output: k.tileir:2:8 text
 }
 
 // How a kernel is launched, and why it is as it is.

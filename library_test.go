@@ -527,7 +527,11 @@ func TestTheExecutorRunsWhatTheLibraryCompiled(t *testing.T) {
 	if err != nil || memory[0] != 7 {
 		t.Errorf("%v, %v", memory, err)
 	}
-	if _, err = executor.Load(t.Context(), []byte(source), executor.Options{MemoryLimit: 1}); !errors.Is(err, tileiras.ErrMemory) {
-		t.Errorf("%v, want %v", err, tileiras.ErrMemory)
+	for kind, o := range map[tileiras.Kind]executor.Options{tileiras.KindMemory: {MemoryLimit: 1}, tileiras.KindOption: {Engine: "gpu"}} {
+		var e *tileiras.Error
+		_, err = executor.Load(t.Context(), []byte(source), o)
+		if !errors.As(err, &e) || e.Diagnostics[0].Kind != kind || errors.Is(err, tileiras.ErrMemory) != (kind == tileiras.KindMemory) {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }

@@ -155,4 +155,11 @@ func init() {
 	library.Driver = func(o any) (driver.Options, error) { return o.(*Options).driver() }
 	library.Call = func(o any, called func(field string) string) { o.(*Options).called = called }
 	library.Error = func(err error) error { return errorOf(err) }
+	driver.AsLibrary = func(f *driver.Failure, target any) bool {
+		e, ok := target.(**Error)
+		if ok {
+			*e = errorFrom(f)
+		}
+		return ok
+	}
 }

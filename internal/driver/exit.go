@@ -52,6 +52,12 @@ type Failure struct {
 func (f *Failure) Error() string { return strings.Join(f.Lines, "\n") }
 func (f *Failure) Unwrap() error { return f.Err }
 
+// AsLibrary gives a failure as an error of package tileiras, if target is one; nil in programs without that package, which sets it.
+var AsLibrary func(f *Failure, target any) bool
+
+// As has errors.As find the *tileiras.Error that a failure is.
+func (f *Failure) As(target any) bool { return AsLibrary != nil && AsLibrary(f, target) }
+
 // Is tells what is not supported.
 func (f *Failure) Is(target error) bool {
 	return target == errors.ErrUnsupported && f.Kind == KindUnsupported
@@ -78,6 +84,9 @@ type placed interface {
 	Place() ir.Location
 	Message() string // without the place
 }
+
+// Refuse is the failure of what somebody else could not do with the module.
+func (in *Input) Refuse(err error) error { return in.classify(err) }
 
 // classify turns what a stage returned into a failure: the user's fault, ours, or something that is not supported.
 func (in *Input) classify(err error) error {

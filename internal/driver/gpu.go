@@ -56,7 +56,7 @@ func (o *Options) Named(ctx context.Context) (*target.Target, error) {
 	}
 	t, ok := target.ByName(o.GPU)
 	if !ok {
-		return nil, o.wrong("GPU", o.GPU, target.Advice(o.GPU))
+		return nil, o.Wrong("GPU", o.GPU, target.Advice(o.GPU))
 	}
 	return t, nil
 }

@@ -118,8 +118,8 @@ func (o *Options) called(field string) string {
 	return TileirasCommand().flagOf(field)
 }
 
-// wrong refuses the value of a field; can is what it can be.
-func (o *Options) wrong(field string, value any, can string) error {
+// Wrong refuses the value of a field; can is what it can be.
+func (o *Options) Wrong(field string, value any, can string) error {
 	if s, ok := value.(string); ok {
 		value = strconv.Quote(s)
 	}
@@ -155,7 +155,7 @@ func (o *Options) check(names []string) error {
 		values       []Value
 	}{{"Emit", string(o.Emit), emits}, {"ABI", string(o.ABI), valuesOf(options.ABIs)}, {"Roles", string(o.Roles), valuesOf(options.AllRoles)}, {"TF32", string(o.TF32), valuesOf(options.TF32s)}} {
 		if names := namesOf(w.values); w.value != "" && !slices.Contains(names, w.value) {
-			return o.wrong(w.field, w.value, "it is one of "+strings.Join(names, " "))
+			return o.Wrong(w.field, w.value, "it is one of "+strings.Join(names, " "))
 		}
 	}
 	if err := o.checkNumbers(); err != nil {
@@ -173,21 +173,21 @@ func (o *Options) checkNumbers() error {
 	_, ok := target.ParsePTX(o.MaxPTX)
 	switch {
 	case o.MaxPTX != "" && !ok:
-		return o.wrong("MaxPTX", o.MaxPTX, "a version of PTX is written 8.4")
+		return o.Wrong("MaxPTX", o.MaxPTX, "a version of PTX is written 8.4")
 	case o.Opt < 0 || o.Opt > 3:
 		return fail(ExitOptions, "invalid optimization level: %d", o.Opt)
 	case o.SlicesK < 0 || o.SlicesK > options.MostSlicesK || o.SlicesK&(o.SlicesK-1) != 0:
-		return o.wrong("SlicesK", o.SlicesK, "it is 1, 2 or 4, or 0 for as many as cost least")
+		return o.Wrong("SlicesK", o.SlicesK, "it is 1, 2 or 4, or 0 for as many as cost least")
 	case o.MaxShared < 0:
-		return o.wrong("MaxShared", o.MaxShared, "it is a number of bytes, or 0 for what the GPU has")
+		return o.Wrong("MaxShared", o.MaxShared, "it is a number of bytes, or 0 for what the GPU has")
 	case o.CachePatience < 0:
-		return o.wrong("CachePatience", o.CachePatience, "it is a time, or 0 for 200ms")
+		return o.Wrong("CachePatience", o.CachePatience, "it is a time, or 0 for 200ms")
 	case o.PtxasTimeout < 0:
-		return o.wrong("PtxasTimeout", o.PtxasTimeout, "it is a time, or 0 for no limit")
+		return o.Wrong("PtxasTimeout", o.PtxasTimeout, "it is a time, or 0 for no limit")
 	case o.TimeLimit < 0:
-		return o.wrong("TimeLimit", o.TimeLimit, "it is a time, or 0 for no limit")
+		return o.Wrong("TimeLimit", o.TimeLimit, "it is a time, or 0 for no limit")
 	case o.MemoryLimit < 0:
-		return o.wrong("MemoryLimit", o.MemoryLimit, "it is a number of bytes, or 0 for no limit")
+		return o.Wrong("MemoryLimit", o.MemoryLimit, "it is a number of bytes, or 0 for no limit")
 	}
 	return nil
 }

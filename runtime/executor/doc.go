@@ -4,6 +4,6 @@
 //
 // A Program holds the module prepared for one engine: the interpreter of cuda_tile (runtime/interp), or our PTX in the emulator (runtime/emu). Memory is
 // given as regions: bytes of the caller and the address at which the kernel sees them. Nothing is copied, and what lies between regions is
-// out of bounds. Errors of Load are those of a compile as a text; package tileiras has their diagnostics. What the kernel does wrong is a Fault
-// with its source location, the tile block and the address.
+// out of bounds. An error of Load is one of a compile: errors.As finds a *tileiras.Error, which has its diagnostics. What the kernel does wrong is
+// a Fault with its source location, the tile block and the address.
 package executor

@@ -343,7 +343,7 @@ func TestMappedAlignment(t *testing.T) {
 }
 
 func TestNegativeWorkers(t *testing.T) {
-	if _, err := executor.Load(t.Context(), []byte(addText), executor.Options{Workers: -1}); err == nil || !strings.HasPrefix(err.Error(), "-1 workers: ") {
+	if _, err := executor.Load(t.Context(), []byte(addText), executor.Options{Workers: -1}); err == nil || !strings.HasPrefix(err.Error(), "error: Options.Workers = -1: ") {
 		t.Errorf("%v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tileiras/codegen/options"
 	"tileiras/dialects/cudatile"
 	"tileiras/internal/driver"
 	"tileiras/ir"
@@ -27,10 +28,10 @@ const (
 type Options struct {
 	Called func(field string) string // what messages call an option of the compile; nil is by its field
 
-	Name   string      // of the source, in messages; "" is "kernel"
-	Engine Engine      // "" is Interpreter
-	GPU    string      // "sm_90", to compile for; "" is sm_80
-	Code   driver.Code // what is asked of the code that the emulator runs; source lines it has always
+	Name   string       // of the source, in messages; "" is "kernel"
+	Engine Engine       // "" is Interpreter
+	GPU    string       // "sm_90", to compile for; "" is sm_80
+	Code   options.Code // what is asked of the code that the emulator runs; source lines it has always
 	Checks Checks
 	// ZeroPadding loads zeros where a program names no padding, instead of undefined values, on the interpreter; the emulator loads what the compiled
 	// code pads with.
@@ -121,7 +122,7 @@ type launchShape struct {
 	shared           int // dynamic, bytes
 }
 
-// Load reads, verifies and prepares Tile IR, bytecode or text. What is wrong with it is a *driver.Failure; what an engine cannot do wraps
+// Load reads, verifies and prepares Tile IR, bytecode or text. Every error is a *tileiras.Error to errors.As; what an engine cannot do wraps
 // errors.ErrUnsupported.
 func Load(ctx context.Context, source []byte, o Options) (*Program, error) {
 	if err := o.check(); err != nil {
@@ -140,12 +141,12 @@ func Load(ctx context.Context, source []byte, o Options) (*Program, error) {
 	p.kernels = kernelsOf(in.Module)
 	if o.Engine == Emulator {
 		if err := p.compile(ctx, source); err != nil {
-			return nil, err
+			return nil, in.Refuse(err)
 		}
 		return p, nil
 	}
 	if p.interp, err = interp.New(in.Module); err != nil {
-		return nil, err
+		return nil, in.Refuse(err)
 	}
 	p.interpMemory = interp.NewHostMemory()
 	return p, nil
@@ -158,11 +159,12 @@ func (o *Options) check() error {
 	if o.Engine == "" {
 		o.Engine = Interpreter
 	}
+	d := o.driver()
 	if o.Engine != Interpreter && o.Engine != Emulator {
-		return fmt.Errorf("unknown engine %q: it is %q or %q", o.Engine, Interpreter, Emulator)
+		return d.Wrong("Engine", string(o.Engine), fmt.Sprintf("it is one of %s %s", Interpreter, Emulator))
 	}
 	if o.Workers < 0 {
-		return fmt.Errorf("%d workers: it is a number of tile blocks, or 0 for one", o.Workers)
+		return d.Wrong("Workers", o.Workers, "it is a number of tile blocks, or 0 for one")
 	}
 	if o.GPU == "" {
 		o.GPU = driver.DefaultGPU

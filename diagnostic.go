@@ -23,7 +23,7 @@ const (
 type Kind string
 
 const (
-	KindOption      = Kind(driver.KindOption)      // a value of Options does not exist, or does not fit the others or the input
+	KindOption      = Kind(driver.KindOption)      // a value of Options does not exist, or does not fit the others or the input; of warnings: it has nothing to do
 	KindBytecode    = Kind(driver.KindBytecode)    // the input is no bytecode
 	KindText        = Kind(driver.KindText)        // the input is no text
 	KindVerify      = Kind(driver.KindVerify)      // the input breaks a rule of the dialect

@@ -128,6 +128,24 @@ func TestDiagnosticsAreValues(t *testing.T) {
 	}
 }
 
+// TestOptionsThatHaveNothingToDo: they are a warning under the name that the caller knows, also of a result from a cache.
+func TestOptionsThatHaveNothingToDo(t *testing.T) {
+	cache := t.TempDir()
+	for _, cached := range []bool{false, true} {
+		res, err := tileiras.Compile(t.Context(), []byte(double), tileiras.Options{Sanitize: true, Cache: cache})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, d := range res.Diagnostics {
+			list = append(list, d.String())
+		}
+		if res.Cached != cached || len(list) != 1 || !strings.HasPrefix(list[0], "warning: Options.Sanitize has ptxas instrument a cubin, and ptx is written") {
+			t.Errorf("cached: %v, %q", res.Cached, list)
+		}
+	}
+}
+
 // TestDiagnosticsSayWhatKind: the kind is that of the cause, whatever the exit code: an input that breaks a rule, options that the input has no room for,
 // a tool that is not there.
 func TestDiagnosticsSayWhatKind(t *testing.T) {

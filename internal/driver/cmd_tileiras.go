@@ -113,11 +113,8 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	return writeLast(out, res.Output, stdout)
 }
 
-// idle says which flags have nothing to do. NVIDIA's tileiras takes them too, so they are no errors.
-func idle(line *Line, kind Emit) (list []string) {
-	if line.Given("sanitize") && kind != EmitCubin {
-		list = append(list, fmt.Sprintf("--sanitize has ptxas instrument a cubin, and %s is written: give --sanitize to the ptxas that assembles it", kind))
-	}
+// idle says which flags of remarks have nothing to do. NVIDIA's tileiras takes them too, so they are no errors.
+func idle(line *Line) (list []string) {
 	format, file := line.Given("remark-format"), line.Given("remarks-output-file")
 	switch _, remarks := selection(line); {
 	case format && !remarks:
@@ -132,11 +129,11 @@ func idle(line *Line, kind Emit) (list []string) {
 
 // writeSideOutputs writes what a compile said besides its output: warnings, remarks, the page, the metadata.
 func writeSideOutputs(line *Line, res *Result, remarks io.WriteCloser, stdout *output, stderr io.Writer) error {
-	for _, w := range idle(line, res.Kind) {
-		fmt.Fprintf(stderr, "warning: %s\n", w)
-	}
 	for _, w := range res.Warnings {
 		io.WriteString(stderr, w.String())
+	}
+	for _, w := range idle(line) {
+		fmt.Fprintf(stderr, "warning: %s\n", w)
 	}
 	terminal := io.Writer(stdout)
 	if line.writesStandard() {

@@ -3,6 +3,7 @@ package driver
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"tileiras/dialects/builtin"
 	"tileiras/dialects/cudatile"
@@ -92,12 +93,24 @@ func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Inpu
 // it would hold more memory than the options allow.
 func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, error) {
 	return within(ctx, &o, func(ctx context.Context) (*Result, error) {
-		return throughCache(ctx, name, src, &o, func() (*Result, error) {
+		res, err := throughCache(ctx, name, src, &o, func() (*Result, error) {
 			r := newRun(ctx, &o)
 			defer r.reportTiming()
 			return r.all(name, src)
 		})
+		if err == nil {
+			res.Warnings = append(o.idle(), res.Warnings...)
+		}
+		return res, err
 	})
+}
+
+// idle says which options have nothing to do. NVIDIA's tileiras takes them too, so they are no errors.
+func (o *Options) idle() []Warning {
+	if !o.Sanitize || o.Emit == EmitCubin {
+		return nil
+	}
+	return []Warning{{&ir.Diagnostic{Severity: ir.Warning, Loc: ir.UnknownLoc{}, Msg: fmt.Sprintf("%s has ptxas instrument a cubin, and %s is written: give --sanitize to the ptxas that assembles it", o.called("Sanitize"), o.Emit)}, KindOption}}
 }
 
 // Verified reads bytecode or text and verifies it, as Compile begins, within the same limits and with the same errors.

@@ -61,6 +61,17 @@ func ExampleCompile_cubin() {
 	}
 }
 
+// What a compile looks like after one of its passes.
+func ExamplePasses() {
+	passes := tileiras.Passes()
+	res, err := tileiras.Compile(context.Background(), []byte(double), tileiras.Options{StopAfter: passes[0]})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(passes[0], res.Emit, strings.Contains(string(res.Output), "entry @double"))
+	// Output: convert-to-tileaa tileaa true
+}
+
 // A compile ends with its context, or after its own limits.
 func ExampleCompile_limits() {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -100,13 +100,13 @@ type Options struct {
 
 	Log           io.Writer // gets the dumps below; nil shows nothing
 	PrintAfterAll bool      // the module after every pass
-	PrintBefore   []string  // the module before these passes
-	PrintAfter    []string  // the module after these passes
+	PrintBefore   []string  // the module before these passes; Passes lists them
+	PrintAfter    []string  // the module after these passes; Passes lists them
 	PrintChanged  bool      // what each pass changed, as a diff
 	PrintFacts    bool      // what is known of integers and pointers after every pass
 	DebugInfo     bool      // locations in printed modules
 	VerifyEach    bool      // verify the module after every pass
-	StopAfter     string    // the pass after which to stop, with its module as the output; Emit may name no other level
+	StopAfter     string    // the pass of Passes after which to stop, with its module as the output; Emit may name no other level
 	ReproducerDir string    // where a fault of the compiler leaves its input; "" writes nothing
 
 	called func(field string) string // what messages call a field; nil is Options.Field

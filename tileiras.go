@@ -36,6 +36,9 @@ func GPUs() []string { return driver.GPUs() }
 // BytecodeVersions lists the versions of bytecode that Compile reads, and writes for Options.BytecodeVersion, oldest first.
 func BytecodeVersions() []string { return append([]string(nil), driver.Versions()...) }
 
+// Passes lists the names that Options.PrintBefore, PrintAfter and StopAfter take, in the order in which they run.
+func Passes() []string { return driver.StageNames() }
+
 // Build names this build of the compiler: two builds that may give different output have different names, but for those that cannot
 // read their own file, which end with "unknown". Caches use it in keys.
 func Build() string { return driver.BuildVersion() }

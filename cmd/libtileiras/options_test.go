@@ -3,8 +3,7 @@
 package main
 
 import (
-	"cmp"
-	"maps"
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -13,36 +12,66 @@ import (
 
 	"tileiras"
 	"tileiras/internal/driver"
+	"tileiras/internal/library"
 )
 
 // ofGoAlone are the fields that show what happens inside, or change what is read: programs that compile kernels want none of them.
-var ofGoAlone = []string{"Log", "PrintAfterAll", "PrintBefore", "PrintAfter", "PrintChanged", "PrintFacts", "DebugInfo", "VerifyEach", "StopAfter",
-	"ReproducerDir", "Strict131", "Preview", "called"}
+var ofGoAlone = []string{"Log", "PrintAfterAll", "PrintBefore", "PrintAfter", "PrintChanged", "PrintFacts", "DebugInfo", "VerifyEach", "Strict131", "Preview",
+	"called"}
 
-// TestEveryOptionHasAName: what the Go library can be asked for, the C library can, under a name that sets one field.
+// TestEveryOptionHasAName: what the Go library can be asked for, the C library can, under a name that sets its field and no other.
 func TestEveryOptionHasAName(t *testing.T) {
-	named := map[string]string{}
-	for name := range setters { // each by itself: the order cannot matter
-		var o options
-		if !o.set(name, "1") {
-			t.Errorf("%s does not take 1", name)
+	named := map[string]bool{}
+	for _, row := range library.Options {
+		value := "1"
+		if row.Values != nil {
+			value = row.Values[len(row.Values)-1]
+		} else if row.Name == "checks" {
+			value = "races"
 		}
-		set := reflect.ValueOf(o.o)
-		for i := range set.NumField() {
-			if field := set.Type().Field(i).Name; !set.Field(i).IsZero() {
-				if other := named[field]; other != "" {
-					t.Errorf("%s and %s both set %s", name, other, field)
+		var o options
+		if !o.set(row.Name, value) {
+			t.Errorf("%s does not take %s", row.Name, value)
+		}
+		var set []string
+		for _, of := range []reflect.Value{reflect.ValueOf(o.o), reflect.ValueOf(o.run)} {
+			for i := range of.NumField() {
+				if !of.Field(i).IsZero() {
+					set = append(set, of.Type().Field(i).Name)
 				}
-				named[field] = name
 			}
+		}
+		if !slices.Equal(set, []string{row.Field}) {
+			t.Errorf("%s sets %v", row.Name, set)
+		}
+		named[row.Field] = named[row.Field] || !row.Program
+		if name := called(row.Field); name != row.Name {
+			t.Errorf("messages call the option %s %s", row.Name, name)
 		}
 	}
 	all := reflect.TypeFor[tileiras.Options]()
 	for i := range all.NumField() {
-		if field := all.Field(i).Name; (named[field] == "") != slices.Contains(ofGoAlone, field) {
-			t.Errorf("the option %s has the name %q", field, named[field])
-		} else if name := cmp.Or(named[field], field); called(field) != name {
-			t.Errorf("messages call the option %s %s", name, called(field))
+		if field := all.Field(i).Name; named[field] == slices.Contains(ofGoAlone, field) {
+			t.Errorf("the option %s has a name: %v", field, named[field])
+		}
+	}
+}
+
+// TestValuesAreThoseThatThereAre: a text that an option of a compile cannot be is refused by the compile, which lists what the table does.
+func TestValuesAreThoseThatThereAre(t *testing.T) {
+	for _, row := range library.Options {
+		var o options
+		switch ok := o.set(row.Name, "zzz"); {
+		case ok != (row.Kind == library.Text && !row.Program || row.Kind == library.File):
+			t.Errorf("%s takes any text: %v", row.Name, ok)
+		case ok && row.Values != nil:
+			said := compile(t.Context(), []byte("entry @k() { return }"), &o).message
+			_, list, _ := strings.Cut(said, "it is one of ")
+			listed := strings.Fields(list)
+			slices.Sort(listed)
+			if have := slices.Sorted(slices.Values(row.Values)); !slices.Equal(listed, have) {
+				t.Errorf("%s: %s\nthe table has %v", row.Name, said, have)
+			}
 		}
 	}
 }
@@ -53,11 +82,27 @@ func TestTheHeaderListsEveryOption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(setters)), slices.Collect(maps.Keys(executors))) { // each by itself: the order cannot matter
-		if !strings.Contains(string(header), "\n *   "+name+" ") {
-			t.Errorf("tileiras.h does not say what %s is", name)
+	for _, row := range library.Options {
+		if line := fmt.Sprintf("\n *   %-17s %s\n", row.Name, inC(row)); !strings.Contains(string(header), line) {
+			t.Errorf("tileiras.h has no line%s", line)
 		}
 	}
+}
+
+// inC is what the header says of an option.
+func inC(row library.Option) string {
+	values := row.Values
+	if row.Kind == library.Flag {
+		values, row.Default = []string{"0", "1"}, "0"
+	}
+	if values == nil {
+		return row.Help
+	}
+	text := strings.Join(values, ", ")
+	if row.Default != "" {
+		text = strings.Replace(text, row.Default, row.Default+" (default)", 1)
+	}
+	return text + ": " + row.Help
 }
 
 // TestRefusedValuesChangeNothing: an option stays what it was when its new value is none.

@@ -47,10 +47,10 @@ tileiras_text tileiras_build(void);
 
 /* Options. A new object has the defaults. Names and values are texts:
  *
- *   gpu               sm_90, or native
- *   emit              ptx (default), cudatile, bytecode, tileaa, llvm, cubin
- *   abi               cuda (default of ptx), tile (default of cubin)
- *   opt               0 to 3 (default)
+ *   gpu               sm_90, or native for that of this machine
+ *   emit              ptx (default), cudatile, bytecode, tileaa, llvm, cubin: the level at which to stop
+ *   abi               cuda, tile: launch convention; cuda is the default of ptx, tile that of a cubin
+ *   opt               0, 1, 2, 3 (default): optimization level
  *   name              of the source, in diagnostics
  *   lineinfo          0 (default), 1: source lines in PTX and cubins
  *   roles             auto (default), on, off: warps of their own that begin the copies of loops
@@ -59,25 +59,28 @@ tileiras_text tileiras_build(void);
  *   slices_k          1, 2 or 4 slices along K in which warps share products; 0 (default) is as many as cost least
  *   max_ptx           8.4: code that needs a later version of PTX is an error
  *   max_shared        bytes of shared memory that a thread block may have; 0 (default) is what the GPU has
- *   ptxas             the file of NVIDIA's ptxas, for emit=cubin; without it it is looked for
+ *   ptxas             NVIDIA's ptxas, for emit=cubin; without it it is looked for
  *   sanitize          0 (default), 1: have ptxas instrument a cubin for compute-sanitizer
  *   remarks           0 (default), 1: collect remarks
  *   bytecode_version  13.3, of emit=bytecode
+ *   stop_after        the pass after which to stop, with its module as the output
  *   cache             a folder, or the http:// URL of a server of Bazel's remote cache protocol
  *   cache_patience    seconds that such a server may do nothing, 0.2 (default), before it is not asked for a while
  *   time_limit        seconds, 2.5
  *   memory_limit      bytes
+ *   reproducer_dir    the folder where a fault of the compiler leaves its input; without it nowhere
  *
  * and, for programs that run on this machine:
  *
- *   engine            interp (default): the interpreter of Tile IR; emu: our PTX on the emulator
+ *   engine            interp (default), emu: the interpreter of Tile IR, or our PTX on the emulator
  *   checks            all (default), none, or some of races, undefined, alignment with commas between; bounds are always checked
  *   undefined         error (default), zero: what the interpreter loads where a program names no padding
  *   equal_stores      0 (default), 1: unordered stores of equal values are no race
  *   workers           tile blocks that may run at once, where the checks allow it; 0 (default) is one
  *
- * tileiras_set returns TILEIRAS_USAGE for a name that does not exist and a number that is none, and then changes nothing; other values
- * are judged by tileiras_compile and tileiras_load. */
+ * tileiras_set returns TILEIRAS_USAGE, and changes nothing, for a name that does not exist, for what is none of the numbers or seconds that it
+ * asks for, and for a value that an option of programs cannot be. All other values are judged by tileiras_compile and tileiras_load, whose
+ * diagnostics say what they can be. */
 tileiras_handle tileiras_options_new(void);
 int tileiras_set(tileiras_handle options, tileiras_text name, tileiras_text value);
 

@@ -1,5 +1,5 @@
 // Package library is what package tileiras lends to other programs of this module and keeps from those that import it: they could not name
-// the types of internal/driver. Package tileiras fills it in.
+// the types of internal/driver. Package tileiras fills it in. The table of options is what C and Python call them.
 package library
 
 import "tileiras/internal/driver"

@@ -255,11 +255,6 @@ type faultJSON struct {
 
 // json gives "fault" (null without one) and "counters" of a launch that has ended.
 func (r *running) json(part string) (func() []byte, bool) {
-	select {
-	case <-r.ended:
-	default:
-		return nil, false
-	}
 	switch part {
 	case "fault":
 		return func() []byte {

@@ -189,14 +189,20 @@ type outcome interface {
 
 func (r *result) parts() *result { return r }
 
+// outcomeOf is what a handle of a compile, a load or a launch stands for, when it is there: it waits for the end of a launch.
+func outcomeOf(h C.tileiras_handle) (outcome, bool) {
+	r, ok := object[outcome](h)
+	if l, running := r.(*running); running {
+		<-l.ended
+	}
+	return r, ok
+}
+
 //export tileiras_status
 func tileiras_status(h C.tileiras_handle) C.int {
-	r, ok := object[outcome](h)
+	r, ok := outcomeOf(h)
 	if !ok {
 		return C.TILEIRAS_USAGE
-	}
-	if l, ok := r.(*running); ok {
-		<-l.ended
 	}
 	return C.int(r.parts().code)
 }
@@ -218,19 +224,16 @@ func tileiras_output(h C.tileiras_handle, size *C.size_t) C.tileiras_data {
 
 //export tileiras_error
 func tileiras_error(h C.tileiras_handle) C.tileiras_text {
-	r, ok := object[outcome](h)
+	r, ok := outcomeOf(h)
 	if !ok {
 		return nil
-	}
-	if l, ok := r.(*running); ok {
-		<-l.ended
 	}
 	return C.tileiras_text(r.parts().texts.get("error", func() []byte { return []byte(r.parts().message) }))
 }
 
 //export tileiras_json
 func tileiras_json(h C.tileiras_handle, part C.tileiras_text) C.tileiras_text {
-	r, ok := object[outcome](h)
+	r, ok := outcomeOf(h)
 	if !ok || part == nil {
 		return nil
 	}

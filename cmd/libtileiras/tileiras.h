@@ -128,11 +128,11 @@ tileiras_handle tileiras_launch(tileiras_handle program, tileiras_text kernel, t
                                 size_t regions);
 
 /* Waits until a launch has ended, but not longer than so many milliseconds (negative: for ever): 1 when it has ended, 0 when not, -1 for no handle of
- * a launch. tileiras_cancel takes a launch too. tileiras_status and tileiras_error of a launch wait for its end, and so does tileiras_free. */
+ * a launch. tileiras_cancel takes a launch too. tileiras_status, tileiras_error and tileiras_json of a launch wait for its end, and so does tileiras_free. */
 int tileiras_wait(tileiras_handle launch, int milliseconds);
 
-/* How many tile blocks have ended, and of how many, while a launch runs or afterwards. The parts of one that has ended are "fault" (null, or what
- * the kernel did wrong and where) and "counters". */
+/* How many tile blocks have ended, and of how many, while a launch runs or afterwards. The parts of a launch are "fault" (null, or what the kernel
+ * did wrong and where) and "counters". */
 int64_t tileiras_progress(tileiras_handle launch, int64_t *blocks);
 
 /* A stand-in for NVIDIA's driver, for host programs that call its API: returns the address of a cuGetProcAddress whose functions load the images that

@@ -2,6 +2,7 @@
 import ctypes
 import json
 import sys
+import threading
 import time
 
 lib = ctypes.CDLL(sys.argv[1])
@@ -85,10 +86,17 @@ for engine in (b"interp", b"emu"):
           and int(fault["address"], 16) - ctypes.addressof(memory) == fault["offset"] and 120 <= fault["offset"] <= 132)
     free(h)
     h = begin(1, 0, 0)
-    check("still running", wait(h, 20) == 0 and part(h, b"fault") is None)
+    check("still running", wait(h, 20) == 0)
+    parts = []
+    reader = threading.Thread(target=lambda: parts.append(part(h, b"fault")))
+    reader.start()
+    reader.join(0.02)
+    check("a part of a launch that runs is waited for", reader.is_alive())
     start = time.monotonic()
     cancel(h)
     check("canceled", wait(h, 2000) == 1 and status(h) == 5 and b"canceled" in error(h))
+    reader.join()
+    check("the part", parts == [b"null"])
     free(h)
     free(begin(1, 0, 0))  # a launch that runs is ended by its free
     one, here = (ctypes.c_uint32 * 3)(1, 1, 1), (ctypes.c_void_p * 4)(*[ctypes.addressof(memory)] * 4)

@@ -94,7 +94,7 @@ func (t *texts) free() {
 	t.by = nil
 }
 
-// token ends compiles.
+// token ends compiles when it is canceled. One that is freed ends none.
 type token struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -266,8 +266,6 @@ func tileiras_free(h C.tileiras_handle) C.int {
 		o.texts.free()
 	case outcome:
 		o.parts().texts.free()
-	case *token:
-		o.cancel()
 	}
 	if !ok {
 		return C.TILEIRAS_USAGE

@@ -194,6 +194,15 @@ func TestAFailedLoadSaysWhere(t *testing.T) {
 	}
 }
 
+// TestAFreedTokenEndsNothing: who has begun a compile with it may free it.
+func TestAFreedTokenEndsNothing(t *testing.T) {
+	h := tileiras_cancel_new()
+	freed, _ := object[*token](h)
+	if tileiras_free(h); freed.ctx.Err() != nil {
+		t.Error("it ends what was given it")
+	}
+}
+
 // TestAPanicDoesNotEndTheHost: it is a result.
 func TestAPanicDoesNotEndTheHost(t *testing.T) {
 	var r result

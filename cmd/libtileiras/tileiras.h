@@ -66,8 +66,8 @@ tileiras_text tileiras_build(void);
  *   stop_after        the pass after which to stop, with its module as the output
  *   cache             a folder, or the http:// URL of a server of Bazel's remote cache protocol
  *   cache_patience    seconds that such a server may do nothing, 0.2 (default), before it is not asked for a while
- *   time_limit        seconds, 2.5
- *   memory_limit      bytes
+ *   time_limit        seconds that a compile may take, 2.5
+ *   memory_limit      bytes of modules that it may hold, about
  *   reproducer_dir    the folder where a fault of the compiler leaves its input; without it nowhere
  *
  * and, for programs that run on this machine:

@@ -1,5 +1,5 @@
-// Command gen writes the documents that follow from tables: operations from the rows of the dialects, passes from the pipeline,
-// flags from the tables of the commands, and what is supported from the tables of conversions, lowerings, instructions and GPUs.
+// Command gen writes what follows from tables: operations from the rows of the dialects, passes from the pipeline,
+// flags from the tables of the commands, what is supported from the tables of conversions, lowerings, instructions and GPUs, and the options in Python.
 //
 //	go run ./internal/gen          from the root of the repository
 //
@@ -22,6 +22,7 @@ var documents = []struct {
 	{"docs/passes.md", passesDocument},
 	{"docs/flags.md", flagsDocument},
 	{"docs/support.md", supportDocument},
+	{"python/tileiras/_options.py", optionsInPython},
 }
 
 func main() {

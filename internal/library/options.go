@@ -43,8 +43,8 @@ var Options = []Option{
 	{Name: "stop_after", Field: "StopAfter", Help: "the pass after which to stop, with its module as the output"},
 	{Name: "cache", Field: "Cache", Kind: File, Help: "a folder, or the http:// URL of a server of Bazel's remote cache protocol"},
 	{Name: "cache_patience", Field: "CachePatience", Kind: Seconds, Help: "seconds that such a server may do nothing, 0.2 (default), before it is not asked for a while"},
-	{Name: "time_limit", Field: "TimeLimit", Kind: Seconds, Help: "seconds, 2.5"},
-	{Name: "memory_limit", Field: "MemoryLimit", Kind: Number, Help: "bytes"},
+	{Name: "time_limit", Field: "TimeLimit", Kind: Seconds, Help: "seconds that a compile may take, 2.5"},
+	{Name: "memory_limit", Field: "MemoryLimit", Kind: Number, Help: "bytes of modules that it may hold, about"},
 	{Name: "reproducer_dir", Field: "ReproducerDir", Kind: File, Help: "the folder where a fault of the compiler leaves its input; without it nowhere"},
 
 	{Name: "engine", Program: true, Field: "Engine", Values: []string{"interp", "emu"}, Default: "interp", Help: "the interpreter of Tile IR, or our PTX on the emulator"},

@@ -2,12 +2,19 @@
 from __future__ import annotations
 
 import ctypes
+import difflib
 import functools
 import json
 import os
 import pathlib
 import sys
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
+
+from tileiras._options import CompileOptions, ProgramOptions
+from tileiras._results import CompileError, Result
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer, Unpack
 
 OK, USAGE, OPTIONS, INPUT, UNSUPPORTED, FAULT, BUG = 0, 1, 2, 3, 5, 6, 70
 
@@ -16,14 +23,6 @@ _ABI = 2
 
 class LibraryError(RuntimeError):
     """The library is missing, of another version, or was asked for something that makes no sense."""
-
-
-class CompileError(RuntimeError):
-    """A compile that failed: the text of the command, its exit code, and the diagnostics of tileiras.h."""
-
-    def __init__(self, message: str, code: int, diagnostics: list[dict[str, Any]]):
-        super().__init__(message)
-        self.code, self.diagnostics = code, diagnostics
 
 
 class Region(ctypes.Structure):
@@ -38,6 +37,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tileiras_build": (ctypes.c_char_p, []),
     "tileiras_options_new": (_handle, []),
     "tileiras_set": (ctypes.c_int, [_handle, ctypes.c_char_p, ctypes.c_char_p]),
+    "tileiras_cancel_new": (_handle, []),
     "tileiras_cancel": (None, [_handle]),
     "tileiras_load": (_handle, [ctypes.c_char_p, ctypes.c_size_t, _handle, _handle]),
     "tileiras_compile": (_handle, [ctypes.c_char_p, ctypes.c_size_t, _handle, _handle]),
@@ -48,6 +48,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tileiras_error": (ctypes.c_char_p, [_handle]),
     "tileiras_output": (ctypes.c_void_p, [_handle, ctypes.POINTER(ctypes.c_size_t)]),
     "tileiras_json": (ctypes.c_char_p, [_handle, ctypes.c_char_p]),
+    "tileiras_explain": (ctypes.c_char_p, [_handle]),
     "tileiras_free": (ctypes.c_int, [_handle]),
     "tileiras_driver": (ctypes.c_void_p, [_handle]),
     "tileiras_driver_memory": (None, [ctypes.c_void_p, ctypes.c_size_t]),
@@ -91,7 +92,7 @@ class Library:
             text = str(int(value) if isinstance(value, bool) else value)
             if value is not None and self.c.tileiras_set(options, name.encode(), text.encode()) != OK:
                 self.free(options)
-                raise LibraryError(f"{value!r} is no value of the option '{name}'")
+                raise LibraryError(refusal(name, value))
         return options
 
     def status(self, handle: int) -> int:
@@ -112,14 +113,18 @@ class Library:
     def free(self, handle: int) -> None:
         self.c.tileiras_free(handle)
 
-    def compile(self, source: bytes, **options: object) -> tuple[bytes, dict[str, Any] | None]:
+    def explain(self, handle: int) -> str:
+        return (self.c.tileiras_explain(handle) or b"").decode(errors="replace")
+
+    def compile(self, source: Buffer | str, *, cancel: CancelToken | None = None, **options: Unpack[CompileOptions]) -> Result:
         """See compile."""
+        data = source_bytes(source)
         o = self.options(**options)
-        h = self.c.tileiras_compile(source, len(source), o, 0)
+        h = self.c.tileiras_compile(data, len(data), o, cancel.handle if cancel else 0)
         try:
             if code := self.status(h):
                 raise CompileError(self.error(h), code, self.json(h, "diagnostics"))
-            return self.output(h), self.json(h, "metadata")
+            return Result(self.output(h), self.json(h, "metadata"), self.json(h, "diagnostics"), self.json(h, "remarks"), self.explain(h))
         finally:
             self.free(h)
             self.free(o)
@@ -136,6 +141,22 @@ class Library:
         """How many tile blocks of a launch have ended, and of how many."""
         total = ctypes.c_int64()
         return self.c.tileiras_progress(launch, ctypes.byref(total)), total.value
+
+
+def source_bytes(source: Buffer | str) -> bytes:
+    """Tile IR as the library takes it. A text is read as UTF-8."""
+    if isinstance(source, bytes):
+        return source
+    return source.encode() if isinstance(source, str) else memoryview(source).tobytes()
+
+
+def refusal(name: str, value: object) -> str:
+    """What is wrong with an option that the library refuses."""
+    names = ProgramOptions.__optional_keys__
+    if name in names:
+        return f"{value!r} is no value of the option '{name}'"
+    near = difflib.get_close_matches(name, names, 1)
+    return f"there is no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
 
 
 def regions(memory: Sequence[tuple[str, int, int, bool]]) -> ctypes.Array[Region]:
@@ -175,10 +196,26 @@ def _load() -> Library:
     return Library(folder() / f"libtileiras.{_SUFFIX}")
 
 
-def compile(source: bytes, **options: object) -> tuple[bytes, dict[str, Any] | None]:
-    """Compiles Tile IR, bytecode or text, with the options of tileiras.h, such as gpu="sm_90", emit="cubin" or tma=True.
+class CancelToken:
+    """Ends the compiles that were given it, within 10 ms. Any thread may do so."""
 
-    It gives the output and how to launch its kernels (docs/launch.md; None where it is neither PTX nor a cubin). What is wrong with the source is a
-    CompileError, with an option that does not exist a LibraryError. Any thread may call it.
+    def __init__(self) -> None:
+        self._library = library()
+        self.handle: int = self._library.c.tileiras_cancel_new()
+
+    def cancel(self) -> None:
+        """Ends them, and those that are given it later."""
+        self._library.c.tileiras_cancel(self.handle)
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self._library.free(self.handle)
+
+
+def compile(source: Buffer | str, *, cancel: CancelToken | None = None, **options: Unpack[CompileOptions]) -> Result:
+    """Compiles Tile IR, bytecode or text, such as compile(source, gpu="sm_90", emit="cubin", tma=True).
+
+    What is wrong with the source, or with the value of an option, is a CompileError; an option that does not exist, or a value that is none, such as
+    a text for a number, is a LibraryError. Any thread may call it.
     """
-    return library().compile(source, **options)
+    return library().compile(source, cancel=cancel, **options)

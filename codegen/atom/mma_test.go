@@ -468,38 +468,15 @@ func TestWarpgroupsShareAProduct(t *testing.T) {
 func TestCopiesComeFromTheTarget(t *testing.T) {
 	for _, c := range []struct {
 		target string
-		kind   CopyKind
 		bytes  int
-		want   string
-	}{
-		{"sm_80", LoadGlobal, 16, "ld.global.v4.b32"},
-		{"sm_80", LoadGlobal, 32, "ld.global.v4.b32"},
-		{"sm_100", LoadGlobal, 32, "ld.global.v8.b32"},
-		{"sm_80", StoreShared, 7, "st.shared.b32"},
-		{"sm_80", AsyncCopy, 16, "cp.async.cg.shared.global.16"},
-		{"sm_80", AsyncCopy, 8, "cp.async.ca.shared.global.8"},
-		{"sm_80", AsyncCopy, 2, ""},
-		{"sm_75", AsyncCopy, 16, ""},
-	} {
-		got := ""
-		if row := SelectCopy(sm(t, c.target), c.kind, c.bytes); row != nil {
-			got = row.Name
-			if row.Guarded == nil {
-				t.Errorf("%s has no guarded form", got)
-			}
-		}
-		if got != c.want {
-			t.Errorf("%s of %d bytes on %s: %q, want %q", c.kind, c.bytes, c.target, got, c.want)
+		want   bool
+	}{{"sm_80", 16, true}, {"sm_80", 8, true}, {"sm_80", 4, true}, {"sm_80", 2, false}, {"sm_80", 32, false}, {"sm_75", 16, false}} {
+		if got := CanCopy(sm(t, c.target), c.bytes); got != c.want {
+			t.Errorf("%d bytes on %s: %v", c.bytes, c.target, got)
 		}
 	}
-	for _, c := range []struct {
-		target string
-		kind   CopyKind
-		want   bool
-	}{{"sm_75", LoadMatrix, true}, {"sm_89", StoreMatrix, false}, {"sm_90", StoreMatrix, true}} {
-		if row := SelectMatrix(sm(t, c.target), c.kind, 4, true); (row != nil) != c.want {
-			t.Errorf("%s on %s: %v", c.kind, c.target, row)
-		}
+	if got := LoadMatrix(sm(t, "sm_75"), layout.MatrixPlan{Num: 4, Trans: true}); got != "ldmatrix.m8n8.x4.trans.shared.b16" {
+		t.Errorf("four matrices: %q", got)
 	}
 }
 

@@ -57,7 +57,7 @@ func (f *fn) update(op *ir.Op, elem ir.Type, guard, base reg, offset int64, x re
 		f.unsupported("%s", ir.ShortType(elem))
 	}
 	order := orderWord(op)
-	where := scopeWord(op) + f.space()
+	where := scopeWord(op) + f.space
 	row := "atom." + order + where + "." + name
 	if !f.has(row) {
 		return f.updateByCAS(op, elem, guard, base, offset, x, "atom."+order+where+".cas.b16")
@@ -79,7 +79,7 @@ func (f *fn) vectorRed(op *ir.Op, elem ir.Type, n int) (row string, ok bool) {
 	if red == nil {
 		return "", false
 	}
-	row = "red." + orderWord(op) + scopeWord(op) + f.space() + "." + red.Op
+	row = "red." + orderWord(op) + scopeWord(op) + f.space + "." + red.Op
 	return row, f.has(row)
 }
 
@@ -121,7 +121,7 @@ func (f *fn) updateByCAS(op *ir.Op, elem ir.Type, guard, base reg, offset int64,
 		f.unsupported("%s on %s", ir.ShortType(elem), f.target.Name)
 	}
 	return f.ifThen(guard, []reg{con(kI16, 0)}, func() []reg {
-		first := f.op1("ld.relaxed"+scopeWord(op)+f.space()+".b16", base, i32(offset))
+		first := f.op1("ld.relaxed"+scopeWord(op)+f.space+".b16", base, i32(offset))
 		state := f.loopWhile([]reg{first, first}, func(state []reg) ([]reg, reg) {
 			expected := state[0]
 			sum := f.viaF32(elem, ".rn", func(r []reg) reg { return f.fadd(r[0], r[1]) }, f.tileOf(elem, expected), f.tileOf(elem, x))
@@ -174,7 +174,7 @@ func atomicCAS(f *fn, op *ir.Op) {
 	if bits == "" {
 		f.unsupported("%s", ir.ShortType(t.Elem))
 	}
-	row := "atom." + orderWord(op) + scopeWord(op) + f.space() + ".cas." + bits
+	row := "atom." + orderWord(op) + scopeWord(op) + f.space + ".cas." + bits
 	out := f.newTile(t.Elem, numRegs(t))
 	for _, r := range ownRegs(l) {
 		expected := f.reg(cmp, r)

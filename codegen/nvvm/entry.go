@@ -47,8 +47,7 @@ func (l *lowerer) entry(op *ir.Op) {
 	}
 	f.shared = int(bytes)
 	f.sharedMemory(bytes)
-	// A kernel that has any alloca uses generic addresses: a pointer may lead to either space.
-	ir.WalkOf(op, ir.PreOrder, func(tileaa.Alloca) { f.generic = true })
+	f.space = Space(op)
 	ir.WalkOf(op, ir.PreOrder, func(o tileaa.Offset) { f.findNumbers(o.Offset()) })
 	for i, a := range op.Body().Args() {
 		f.tiles[a] = f.tileOf(elemOf(a), f.param(params[i], elemOf(a)))
@@ -198,10 +197,10 @@ func (f *fn) globalAddress(g *llvm.Global) reg {
 	return r
 }
 
-// addressOf is the address of a global as an i64; generic if the kernel's addresses are.
+// addressOf is the address of a global as an i64; generic if those of the kernel's pointers are.
 func (f *fn) addressOf(g *llvm.Global) reg {
 	r := f.globalAddress(g)
-	if f.generic {
+	if f.space == "" {
 		return f.op1("cvta.global.u64", r)
 	}
 	return r

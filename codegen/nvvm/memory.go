@@ -265,12 +265,11 @@ func (f *fn) findNumbers(v *ir.Value) {
 	}
 }
 
-// space is the state space of pointers: global, unless the kernel has memory of its own that they may point to.
-func (f *fn) space() string {
-	if f.generic {
-		return ""
-	}
-	return ".global"
+// Space is the state space of the pointers of a kernel as an instruction has it: global, unless it has memory of its own that they may point to.
+func Space(entry *ir.Op) string {
+	space := ".global"
+	ir.WalkOf(entry, ir.PreOrder, func(tileaa.Alloca) { space = "" })
+	return space
 }
 
 // scopeOf is the scope of a strong access.
@@ -287,17 +286,47 @@ func scopeWord(op *ir.Op) string {
 
 // accessName is the instruction of a load or store up to its type, with order and scope when it is strong. Acquire and release
 // loads and stores of codes that have them; a barrier that makes them hold for the whole tile block is not theirs to add.
-func (f *fn) accessName(op *ir.Op, verb string) (name string, strong bool) {
+func accessName(op *ir.Op, verb, space string) string {
 	if !tileaa.IsStrong(op) {
-		return verb + f.space(), false
+		return verb + space
 	}
-	return verb + "." + orderWord(op) + scopeWord(op) + f.space(), true
+	return verb + "." + orderWord(op) + scopeWord(op) + space
+}
+
+// AccessInstruction is the instruction by which a load or a store through pointers into a space moves n elements.
+func AccessInstruction(op *ir.Op, space string, n int) string {
+	verb := "ld"
+	if tileaa.StoredValue(op) != nil {
+		verb = "st"
+	}
+	k := kindOf(tileaa.AccessedTile(op).Elem)
+	if k == kI1 { // a byte of memory
+		k = kI8
+	}
+	return accessName(op, verb, space) + "." + vectorName(moved(k, n))
 }
 
 // vecOf is how many elements an instruction may move, as select-atoms decided.
 func vecOf(op *ir.Op) int {
 	n, _ := ir.Cast[tileaa.AccessOp](op).Vec()
 	return max(1, int(n))
+}
+
+// VecOfAccess is how many elements a load or a store may move at a time: one of a strong access.
+func VecOfAccess(op *ir.Op) int {
+	if tileaa.IsStrong(op) {
+		return 1
+	}
+	return vecOf(op)
+}
+
+// Neighbours is how many elements an access moves at a time, of at most vec, where threads hold them as a layout says.
+func Neighbours(op *ir.Op, l layout.Layout, vec int) int {
+	fast := fastOf(op, l.Rank())
+	if ir.Is[tileaa.BlockOp](op) {
+		return len(blockVectors(l, fast, vec).Groups[0].Regs)
+	}
+	return len(registerRuns(l, fast, vec)[0])
 }
 
 // fastOf is the dimension along which an access may be wide: the last, unless select-atoms says otherwise.
@@ -391,10 +420,10 @@ func (f *fn) pointerRuns(p *pointers, l layout.Layout, fast, vec int, guard reg)
 func load(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	l := layoutOf(t, f.warps)
-	name, strong := f.accessName(op, "ld")
-	vec, guard := vecOf(op), boolean(true)
-	if strong {
-		vec, guard = 1, f.owners(l)
+	name := accessName(op, "ld", f.space)
+	guard := boolean(true)
+	if tileaa.IsStrong(op) {
+		guard = f.owners(l)
 	}
 	elem := f.memoryElem(t.Elem)
 	out := f.newTile(elem, numRegs(t))
@@ -402,7 +431,7 @@ func load(f *fn, op *ir.Op) {
 	if p := f.val(ir.Cast[tileaa.Load](op).Padding()); p != nil {
 		fill = f.inMemory(p)
 	}
-	runs := f.pointerRuns(f.pointersOf(op), l, fastOf(op, len(t.Shape)), vec, guard)
+	runs := f.pointerRuns(f.pointersOf(op), l, fastOf(op, len(t.Shape)), VecOfAccess(op), guard)
 	f.set(op, f.loaded(f.loadRuns(name, runs, l, out, fill), t.Elem))
 }
 
@@ -425,14 +454,10 @@ func (f *fn) loadRuns(name string, runs []run, l layout.Layout, out, fill *tile)
 func store(f *fn, op *ir.Op) {
 	v := valueOf(op)
 	l := f.tileLayout(v)
-	name, strong := f.accessName(op, "st")
+	name := accessName(op, "st", f.space)
 	x := f.inMemory(f.stored(op))
 	f.memoryElem(x.elem)
-	vec := vecOf(op)
-	if strong {
-		vec = 1
-	}
-	f.storeRuns(name, f.pointerRuns(f.pointersOf(op), l, fastOf(op, len(l.Shape())), vec, f.owners(l)), x)
+	f.storeRuns(name, f.pointerRuns(f.pointersOf(op), l, fastOf(op, len(l.Shape())), VecOfAccess(op), f.owners(l)), x)
 }
 
 // storeRuns makes the runs of a store.

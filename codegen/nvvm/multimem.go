@@ -22,7 +22,7 @@ func init() {
 // floats (a store moves any bits as such), and what is shorter than 32 bits cannot be accessed apart from its neighbours: see
 // codegen/ptxop.
 func (f *fn) multimem(op *ir.Op, verb string, elem ir.Type, run int) string {
-	name, _ := f.accessName(op, "multimem."+verb)
+	name := accessName(op, "multimem."+verb, f.space)
 	k, n := kindOf(elem), run
 	typ := memoryType(k)
 	if inWords(k, n) {

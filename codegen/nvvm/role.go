@@ -16,7 +16,7 @@ type kernel struct {
 	smem           reg              // its address
 	args           *llvm.InstAlloca // arguments of vprintf
 	scopes         map[*metadata.DIFile]*metadata.DISubprogram
-	generic        bool            // pointers may lead to memory of the kernel's own
+	space          string          // of pointers: Space
 	elementNumbers map[*ir.Op]bool // what computes element numbers of tiles of pointers
 	shortLoops     map[*ir.Op]bool // whether registers are short in a loop
 	pipelines      bool            // roles wait for each other at mbarriers

@@ -233,7 +233,7 @@ func (f *fn) sharedElem(elem ir.Type) ir.Type {
 func (f *fn) matrixLoad(b *buffer, l layout.Layout) (layout.MatrixPlan, bool) {
 	for _, trans := range []bool{false, true} {
 		p, ok := layout.LdMatrix(*b.Mem, l, 8*b.bytes, trans)
-		if ok && f.has(matrixName("ldmatrix", p)) && len(p.Accesses) < l.Regs()/b.Mem.MaxVec(l, 16/b.bytes) {
+		if ok && f.has(atom.MatrixMove("ldmatrix", p)) && len(p.Accesses) < l.Regs()/b.Mem.MaxVec(l, 16/b.bytes) {
 			return p, true
 		}
 	}
@@ -241,15 +241,7 @@ func (f *fn) matrixLoad(b *buffer, l layout.Layout) (layout.MatrixPlan, bool) {
 }
 
 func (f *fn) matrixStore(b *buffer, l layout.Layout, p layout.MatrixPlan) bool {
-	return f.has(matrixName("stmatrix", p)) && f.owners(l).is(1) && len(p.Accesses) < l.Regs()/b.Mem.MaxVec(l, 16/b.bytes)
-}
-
-func matrixName(verb string, p layout.MatrixPlan) string {
-	name := verb + ".m8n8.x" + string(rune('0'+p.Num))
-	if p.Trans {
-		name += ".trans"
-	}
-	return name + ".shared.b16"
+	return f.has(atom.MatrixMove("stmatrix", p)) && f.owners(l).is(1) && len(p.Accesses) < l.Regs()/b.Mem.MaxVec(l, 16/b.bytes)
 }
 
 func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem ir.Type) *tile {
@@ -259,7 +251,7 @@ func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem 
 			p.Lane[i] = 1 << bits.Len64(c) >> 1
 		}
 	}
-	name, cols := matrixName("ldmatrix", p), f.threadOffsets(p.Lane, p.Warp)
+	name, cols := atom.MatrixMove("ldmatrix", p), f.threadOffsets(p.Lane, p.Warp)
 	for _, a := range p.Accesses {
 		base, offset := f.sharedAddress(b, cols, a.Offset, corner{})
 		words := f.op(name, base, i32(offset))
@@ -290,7 +282,7 @@ func (f *fn) putPairs(out *tile, bit int, regs []int, words []reg) {
 }
 
 func (f *fn) storeMatrices(b *buffer, p layout.MatrixPlan, x *tile) {
-	name, cols := matrixName("stmatrix", p), f.threadOffsets(p.Lane, p.Warp)
+	name, cols := atom.MatrixMove("stmatrix", p), f.threadOffsets(p.Lane, p.Warp)
 	for _, a := range p.Accesses {
 		base, offset := f.sharedAddress(b, cols, a.Offset, corner{})
 		args := []reg{base, i32(offset)}
@@ -506,11 +498,10 @@ func asyncCopy(f *fn, op *ir.Op) {
 	for _, r := range from {
 		bytes := len(r.regs) * b.bytes
 		dst := &to[r.regs[0]]
-		row := atom.CopyOf(atom.AsyncCopy, bytes)
-		if !slices.Equal(dst.regs, r.regs) || row == nil {
+		name, args := atom.CopyOf(bytes), make([]reg, 0, 6)
+		if !slices.Equal(dst.regs, r.regs) || name == "" {
 			f.unsupported("a copy of %d bytes", bytes)
 		}
-		name, args := row.Name, make([]reg, 0, 6)
 		if !owner.is(1) {
 			name, args = "@"+name, append(args, owner)
 		}

@@ -144,7 +144,7 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	}
 	a.bits = decided.CoordinateBits()
 	a.prepare()
-	masked, vectors := slices.Clone(decided.Masked()), a.vectors(vec, fastOf(op, l.Rank()))
+	masked, vectors := slices.Clone(decided.Masked()), blockVectors(l, fastOf(op, l.Rank()), vec)
 	inside := func(int) reg { return reg{} }
 	if decided.Ragged() && len(vectors.Groups[0].Regs) > 1 {
 		fast, _ := decided.Fast()
@@ -276,12 +276,11 @@ func (a *addresser) coordinateKind(d int) kind {
 	return kI64
 }
 
-// vectors groups the registers into runs of at most vec elements along dimension fast, whose elements are neighbours in memory.
-func (a *addresser) vectors(vec, fast int) layout.Vectors {
-	shape := layout.Dims(a.view.shape)
-	m := layout.Strided(shape, layout.FastestFirst(fast, len(shape)))
+// blockVectors groups the registers of a block into runs of at most vec elements along dimension fast, which are neighbours in memory.
+func blockVectors(l layout.Layout, fast, vec int) layout.Vectors {
+	m := layout.Strided(l.Shape(), layout.FastestFirst(fast, l.Rank()))
 	for ; ; vec /= 2 {
-		if v, ok := m.Vectors(a.l, vec); ok {
+		if v, ok := m.Vectors(l, vec); ok {
 			return v
 		}
 	}
@@ -445,10 +444,10 @@ func tiledLoad(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	l := layoutOf(t, f.warps)
 	v := f.viewOf(op)
-	name, strong := f.accessName(op, "ld")
-	vec, owner := vecOf(op), boolean(true)
-	if strong {
-		vec, owner = 1, f.owners(l)
+	name := accessName(op, "ld", f.space)
+	owner := boolean(true)
+	if tileaa.IsStrong(op) {
+		owner = f.owners(l)
 	}
 	if when := ir.Cast[tileaa.TiledLoad](op).When(); when != nil {
 		owner = f.and(owner, f.scalar(when))
@@ -456,17 +455,13 @@ func tiledLoad(f *fn, op *ir.Op) {
 	out := f.newTile(f.memoryElem(t.Elem), numRegs(t))
 	fill := f.newTile(out.elem, out.len())
 	copy(fill.regs, slices.Repeat([]reg{v.padding}, out.len()))
-	runs := f.tiledRuns(op, v, l, vec, owner)
+	runs := f.tiledRuns(op, v, l, VecOfAccess(op), owner)
 	f.set(op, f.loaded(f.loadRuns(name, runs, l, out, fill), t.Elem))
 }
 
 func tiledStore(f *fn, op *ir.Op) {
 	l := f.tileLayout(valueOf(op))
 	x := f.inMemory(f.stored(op))
-	name, strong := f.accessName(op, "st")
-	vec := vecOf(op)
-	if strong {
-		vec = 1
-	}
-	f.storeRuns(name, f.tiledRuns(op, f.viewOf(op), l, vec, f.owners(l)), x)
+	name := accessName(op, "st", f.space)
+	f.storeRuns(name, f.tiledRuns(op, f.viewOf(op), l, VecOfAccess(op), f.owners(l)), x)
 }

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"strings"
 
-	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
+	"tileiras/codegen/nvvm"
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
@@ -107,9 +107,10 @@ type writer struct {
 	found []placed
 
 	entry  *ir.Op
-	number int // of the kernel
-	at     int // place of the last operation that had one
-	depth  int // of loops around the operation
+	space  string // of its pointers
+	number int    // of the kernel
+	at     int    // place of the last operation that had one
+	depth  int    // of loops around the operation
 }
 
 // placed is a remark with what orders it.
@@ -135,7 +136,7 @@ func (w *writer) add(op *ir.Op, pass string, kind remark.Kind, id, text string, 
 func arg(key string, value any) remark.Arg { return remark.Arg{Key: key, Value: value} }
 
 func (w *writer) kernel(number int, entry *ir.Op) {
-	w.number, w.entry, w.at = number, entry, 0
+	w.number, w.entry, w.space, w.at = number, entry, nvvm.Space(entry), 0
 	w.plan()
 	w.notes()
 	w.hints()
@@ -190,9 +191,9 @@ func (w *writer) visit(op *ir.Op) {
 		w.dot(ir.Cast[tileaa.Dot](op))
 	case tileaa.OpTiledLoad:
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Global-memory load instruction")
-		w.view(op, "load", atom.LoadGlobal)
+		w.view(op, "load")
 	case tileaa.OpTiledStore:
-		w.view(op, "store", atom.StoreGlobal)
+		w.view(op, "store")
 	case tileaa.OpAsyncCopy:
 		if m, ok := tileaa.MapOf(ir.Cast[tileaa.AsyncCopy](op)); ok {
 			w.mapped(op, m)
@@ -200,17 +201,17 @@ func (w *writer) visit(op *ir.Op) {
 		}
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Ldgsts instruction")
 		if p, ok := ir.DefinedBy[tileaa.PointerBlock](ir.Cast[tileaa.AsyncCopy](op).Block()); ok {
-			w.pointers(op, p.Ptr(), p.Mask(), "copy", atom.AsyncCopy)
+			w.pointers(op, p.Ptr(), p.Mask(), "copy")
 		} else {
-			w.view(op, "copy", atom.AsyncCopy)
+			w.view(op, "copy")
 		}
 	case tileaa.OpLoad:
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Global-memory load instruction")
 		l := ir.Cast[tileaa.Load](op)
-		w.pointers(op, l.Ptr(), l.Mask(), "load", atom.LoadGlobal)
+		w.pointers(op, l.Ptr(), l.Mask(), "load")
 	case tileaa.OpStore:
 		st := ir.Cast[tileaa.Store](op)
-		w.pointers(op, st.Ptr(), st.Mask(), "store", atom.StoreGlobal)
+		w.pointers(op, st.Ptr(), st.Mask(), "store")
 	case tileaa.OpTiledAtomic, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
 		w.atomic(op)
 	case tileaa.OpConvertLayout:

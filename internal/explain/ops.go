@@ -160,21 +160,15 @@ func (w *writer) noTMA(op *ir.Op, block tileaa.BlockTile) {
 	}
 }
 
-// chosen is what select-atoms decided about an access: the dimension along which a thread takes neighbours, and how many, as far as its layout has them.
-func chosen(op *ir.Op) (fast, vec int) {
-	a := ir.Cast[tileaa.AccessOp](op)
-	f, _ := a.Fast()
-	v, _ := a.Vec()
-	fast, vec = int(f), int(max(v, 1))
-	l := layoutOf(op)
-	if l == nil {
-		return fast, vec
+// chosen is the dimension along which a thread takes neighbours in an access, as select-atoms decided, and how many of those that it may as far as its
+// layout has them.
+func chosen(op *ir.Op, may int) (fast, vec int) {
+	f, _ := ir.Cast[tileaa.AccessOp](op).Fast()
+	fast, vec = int(f), max(may, 1)
+	if l := layoutOf(op); l != nil {
+		vec = nvvm.Neighbours(op, *l, vec)
 	}
-	held := 1
-	for i := 0; i < l.InBits(layout.Reg) && l.Basis(layout.Reg, i) == layout.Bit(l.Shape(), fast, i); i++ {
-		held *= 2
-	}
-	return fast, min(vec, held)
+	return fast, vec
 }
 
 // layoutOf says which thread moves which elements of the tile of an access; nil where that is not decided.
@@ -189,7 +183,7 @@ func layoutOf(op *ir.Op) *layout.Layout {
 }
 
 // view says how wide an access of a view is, and why not wider.
-func (w *writer) view(op *ir.Op, verb string, kind atom.CopyKind) {
+func (w *writer) view(op *ir.Op, verb string) {
 	block, ok := ir.DefinedBy[tileaa.BlockTile](ir.Cast[tileaa.BlockOp](op).Block())
 	if !ok {
 		return
@@ -199,20 +193,20 @@ func (w *writer) view(op *ir.Op, verb string, kind atom.CopyKind) {
 	if len(t.Shape) == 0 {
 		return
 	}
-	fast, vec := chosen(op)
-	args := append(w.width(kind, t.Shape, t.Elem, fast, vec), boundsChecks(op)...)
+	fast, vec := chosen(op, nvvm.VecOfAccess(op))
+	args := append(w.width(op, t.Shape, t.Elem, fast, vec), boundsChecks(op)...)
 	w.access(op, verb, t.Shape, t.Elem, vec, args, w.known.WhyNotWider(block, fast, layout.WidestAccess))
 }
 
 // pointers is view for an access through a tile of pointers; mask may be nil.
-func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom.CopyKind) {
+func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string) {
 	t := tileaa.AsTile(ptr)
 	p, ok := t.Elem.(*tileaa.PtrType)
 	if !ok || len(t.Shape) == 0 {
 		return
 	}
-	fast, vec := chosen(op)
-	args := w.width(kind, t.Shape, p.Elem, fast, vec)
+	fast, vec := chosen(op, nvvm.VecOfAccess(op))
+	args := w.width(op, t.Shape, p.Elem, fast, vec)
 	if mask != nil {
 		args = append(args, arg("Mask", "yes"))
 	}
@@ -229,8 +223,9 @@ func (w *writer) atomic(op *ir.Op) {
 		mode = def.AtomicModeEnum.Keyword(a.Mode())
 	}
 	elements := 1
-	if ir.Is[tileaa.AccessOp](op) && len(t.Shape) > 0 {
-		_, elements = chosen(op)
+	if a, ok := ir.As[tileaa.AccessOp](op); ok && len(t.Shape) > 0 {
+		may, _ := a.Vec()
+		_, elements = chosen(op, int(may))
 	}
 	tile, bytes := tileaa.ShapeText(t.Shape, t.Elem), elements*tileaa.ElemBytes(t.Elem)
 	args := []remark.Arg{arg("Tile", tile), arg("Bytes", bytes), arg("Elements", elements), arg("Instruction", "atomic "+mode)}
@@ -258,18 +253,23 @@ func boundsChecks(op *ir.Op) []remark.Arg {
 }
 
 // width are the facts of an access of vec elements.
-func (w *writer) width(kind atom.CopyKind, shape []int64, elem ir.Type, fast, vec int) []remark.Arg {
+func (w *writer) width(op *ir.Op, shape []int64, elem ir.Type, fast, vec int) []remark.Arg {
 	bytes := vec * tileaa.ElemBytes(elem)
-	args := []remark.Arg{arg("Tile", tileaa.ShapeText(shape, elem)), arg("Bytes", bytes), arg("Elements", vec), arg("Dimension", fast)}
-	if row := atom.SelectCopy(w.Target, kind, bytes); row != nil {
-		args = append(args, arg("Instruction", row.Name))
+	instruction := ""
+	if ir.Is[tileaa.AsyncCopy](op) {
+		instruction = atom.CopyOf(bytes)
+	} else {
+		instruction = nvvm.AccessInstruction(op, w.space, vec)
 	}
-	return args
+	return []remark.Arg{arg("Tile", tileaa.ShapeText(shape, elem)), arg("Bytes", bytes), arg("Elements", vec), arg("Dimension", fast), arg("Instruction", instruction)}
 }
 
 func (w *writer) access(op *ir.Op, verb string, shape []int64, elem ir.Type, vec int, args []remark.Arg, why []string) {
 	bytes := vec * tileaa.ElemBytes(elem)
 	kind := remark.Passed
+	if tileaa.IsStrong(op) {
+		why = []string{"a strong access moves one element at a time"}
+	}
 	if bytes < layout.WidestAccess {
 		kind = remark.Missed
 		if len(why) == 0 {

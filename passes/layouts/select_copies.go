@@ -195,8 +195,7 @@ func copyWidth(s *pass.State, load *ir.Op, l *layout.Layout) (vec int, ok bool) 
 		}
 	}
 	bytes := vec * tileaa.ElemBytes(t.Elem)
-	row := atom.SelectCopy(s.Target, atom.AsyncCopy, bytes)
-	return vec, !ir.IsInt(t.Elem, 1) && row != nil && row.Bytes == bytes
+	return vec, !ir.IsInt(t.Elem, 1) && atom.CanCopy(s.Target, bytes)
 }
 
 // copyWay is how a load is copied: from the layout src, vec elements an access, to a buffer of the memory layout mem.
@@ -291,11 +290,9 @@ func (c *copiedLoad) buffer(s *pass.State) (way copyWay, ok bool) {
 			u.read = operandLayout(op, op.Operand(0), u.read)
 		}
 		if c.stored() {
-			_, row := matrixRead(s, mem, u.read, tileaa.ElemBits(tileaa.AsTile(c.load.Result(0)).Elem))
-			if row == nil {
+			if _, u.atom = matrixRead(s, mem, u.read, tileaa.ElemBits(tileaa.AsTile(c.load.Result(0)).Elem)); u.atom == "" {
 				return way, false
 			}
-			u.atom = row.Name
 			continue
 		}
 		m, name, ok := copyBuffer(s, u.op, src, u.read, c.inLoop && !u.forFactor(s))
@@ -541,12 +538,12 @@ func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layo
 		candidates = slices.Insert(candidates, 0, matrixRows(shape, fast, bytes))
 	}
 	for _, m := range candidates {
-		p, row := matrixRead(s, m, dst, elemBits)
-		if row == nil {
+		p, read := matrixRead(s, m, dst, elemBits)
+		if read == "" {
 			continue
 		}
 		if conflict := p.Conflict(m, elemBits); !ok || conflict < fewest {
-			mem, name, ok, fewest = m, row.Name, true, conflict
+			mem, name, ok, fewest = m, read, true, conflict
 		}
 		if fewest == 1 {
 			break
@@ -555,16 +552,16 @@ func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layo
 	return mem, name, ok
 }
 
-// matrixRead is the ldmatrix that reads a layout from a buffer; nil if none does.
-func matrixRead(s *pass.State, mem layout.MemLayout, dst layout.Layout, elemBits int) (p layout.MatrixPlan, row *atom.Copy) {
+// matrixRead is the ldmatrix that reads a layout from a buffer; "" if none does.
+func matrixRead(s *pass.State, mem layout.MemLayout, dst layout.Layout, elemBits int) (p layout.MatrixPlan, name string) {
 	for _, trans := range []bool{false, true} {
 		if p, ok := layout.LdMatrix(mem, dst, elemBits, trans); ok {
-			if row := atom.SelectMatrix(s.Target, atom.LoadMatrix, p.Num, trans); row != nil {
-				return p, row
+			if name := atom.LoadMatrix(s.Target, p); name != "" {
+				return p, name
 			}
 		}
 	}
-	return p, nil
+	return p, ""
 }
 
 // rowBuffer is a swizzled buffer that a layout fills in rows, along what neighbouring registers hold.

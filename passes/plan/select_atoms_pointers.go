@@ -121,6 +121,5 @@ func copiesToShared(s *pass.State, known *facts.Facts, op *ir.Op, bytes int64) b
 			return false
 		}
 	}
-	row := atom.SelectCopy(s.Target, atom.AsyncCopy, int(bytes))
-	return row != nil && row.Bytes == int(bytes)
+	return atom.CanCopy(s.Target, int(bytes))
 }

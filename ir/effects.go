@@ -15,24 +15,6 @@ const (
 // Has reports whether all kinds of l are in k.
 func (k EffectKind) Has(l EffectKind) bool { return k&l == l }
 
-// Proxy is the path to memory that an access takes (PTX ISA, Proxies).
-type Proxy uint8
-
-const (
-	GenericProxy Proxy = iota
-	AsyncProxy
-)
-
-// When says at which point an effect is complete for the thread that runs the operation.
-type When uint8
-
-const (
-	// AtOnce: when the operation is done.
-	AtOnce When = iota
-	// AtWait: when a later wait of the same thread says so.
-	AtWait
-)
-
 // EffectDef is one effect of a row.
 type EffectDef struct {
 	Kind EffectKind
@@ -41,8 +23,6 @@ type EffectDef struct {
 	// IfMemory: the operand may also be a value, and then there is no effect (a tile or a buffer that a dot multiplies). Such an
 	// effect gives the row no traits.
 	IfMemory bool
-	Proxy    Proxy
-	When     When
 }
 
 // effectTraits are the traits that follow from effects.

@@ -1816,7 +1816,7 @@ var opRows = [...]*ir.OpDef{
 		Args:        []ir.ArgDef{{Name: "block", Constraint: "block"}, {Name: "buffer", Constraint: "buffer"}, {Name: "token", Constraint: "token", Mode: 1}, {Name: "when", Constraint: "scalar_i1", Mode: 1}, {Name: "maps", Constraint: "map_memory", Mode: 1}, {Name: "layout", Attr: 18, Class: "*LayoutAttr"}, {Name: "vec", Attr: 3, Mode: 1}, {Name: "fast", Attr: 3, Mode: 1}, {Name: "narrow", Attr: 5, Mode: 1}, {Name: "masked", Attr: 13, Mode: 1}, {Name: "coordinate_bits", Attr: 12, Mode: 1}, {Name: "ragged", Attr: 5, Mode: 1}, {Name: "map", Attr: 3, Mode: 1}},
 		Results:     []ir.ResultDef{{Name: "result_token", Constraint: "token"}},
 		Traits:      448,
-		Effects:     []ir.EffectDef{{Kind: 1, On: "block", When: 1}, {Kind: 2, On: "buffer", When: 1}},
+		Effects:     []ir.EffectDef{{Kind: 1, On: "block"}, {Kind: 2, On: "buffer"}},
 		Summary:     "Copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. With a tensor map, by its number, one thread copies for all. What comes after its token comes after its wait.",
 		OperandArgs: []int{0, 1, 2, 3, 4},
 		AttrArgs:    []int{5, 6, 7, 8, 9, 10, 11, 12},

@@ -133,9 +133,6 @@ func updates(on string) ir.EffectDef { return ir.EffectDef{Kind: ir.Read | ir.Wr
 // factor is the effect of an operand of a product, which is a tile or a buffer that is read.
 func factor(on string) ir.EffectDef { return ir.EffectDef{Kind: ir.Read, On: on, IfMemory: true} }
 
-// inFlight is an effect that is over when the thread has waited for it.
-func inFlight(e ir.EffectDef) ir.EffectDef { e.When = ir.AtWait; return e }
-
 var (
 	// ordersAll is the effect of an op that orders all accesses before it and after it.
 	ordersAll = ir.EffectDef{Kind: ir.Read | ir.Write | ir.Fence}
@@ -400,7 +397,7 @@ func Ops() []*ir.OpDef {
 		effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token", "when:scalar_i1", "maps:map_memory"), class("layout", "*LayoutAttr"), access, optAttr("map", ir.I64Kind)), res("result_token:token"), 0,
 			"Copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. "+
 				"With a tensor map, by its number, one thread copies for all. What comes after its token comes after its wait."),
-			inFlight(reads("block")), inFlight(writes("buffer"))),
+			reads("block"), writes("buffer")),
 		effects(row("alloc_pipeline", args(attr("producers", ir.I64Kind), attr("consumers", ir.I64Kind), optAttr("offset", ir.I64Kind)), res("result:pipeline"), 0,
 			"Two mbarriers for each slot of the rings that one role fills for another: full, at which so many producer threads arrive when their copies "+
 				"have landed, and empty, at which so many consumer warps arrive when they have read. allocate-shared gives its byte offset."), allocates),

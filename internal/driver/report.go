@@ -49,9 +49,6 @@ func (res *Result) Page() []byte {
 // recipe is how to launch a kernel, in words.
 func (k *Kernel) recipe() []string {
 	lines := []string{fmt.Sprintf("launch     grid: the tile blocks, block (%d, %d, %d)", k.Block[0], k.Block[1], k.Block[2])}
-	if k.Cluster[0] > 1 {
-		lines[0] += fmt.Sprintf(", clusters of %d blocks along x, the grid times that", k.Cluster[0])
-	}
 	switch {
 	case k.Dynamic > 0:
 		lines = append(lines, fmt.Sprintf("shared     %s, dynamic: ask for them at the launch", ir.Count(k.Dynamic, "byte")))

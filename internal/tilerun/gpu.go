@@ -63,7 +63,7 @@ func image(res *driver.Result, kernel string) (*cuda.Image, error) {
 		if k.Name != kernel {
 			continue
 		}
-		im := &cuda.Image{Code: res.Output, Threads: k.Block[0], Shared: k.Dynamic, CTAsPerBlock: k.Blocks[0], ParamBytes: []int{}}
+		im := &cuda.Image{Code: res.Output, Threads: k.Block[0], Shared: k.Dynamic, ParamBytes: []int{}}
 		for _, p := range k.Params {
 			im.ParamBytes = append(im.ParamBytes, p.Size)
 		}

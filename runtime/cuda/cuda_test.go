@@ -280,7 +280,6 @@ func TestMachineRunsALaunchInBothConventions(t *testing.T) {
 		want  string
 	}{
 		{Image{Threads: 256, Shared: 2048, ParamBytes: []int{8, 4, 4}}, "launch grid 5,1,1 block 256,1,1 shared 2048"},
-		{Image{Threads: 256, CTAsPerBlock: 2}, "launch grid 10,1,1 block 256,1,1 shared 0"},
 		{Image{Threads: 1}, "launch grid 5,1,1 block 1,1,1 shared 0"},
 	} {
 		before := []byte{1, 0, 0, 0, 2, 0, 0, 0}

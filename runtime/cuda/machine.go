@@ -12,11 +12,10 @@ import (
 
 // Image is a compiled kernel with what its launch needs to know.
 type Image struct {
-	Code         []byte // PTX text or a cubin
-	Threads      int    // of a block; 1 in the launch convention of Tile IR kernels, where the driver takes the real number from the code
-	Shared       int    // dynamic shared memory, bytes
-	CTAsPerBlock int    // CTAs of a tile block, if the launch grid counts CTAs; 0: one
-	ParamBytes   []int  // sizes of the entry's parameters; nil: not checked
+	Code       []byte // PTX text or a cubin
+	Threads    int    // of a block; 1 in the launch convention of Tile IR kernels, where the driver takes the real number from the code
+	Shared     int    // dynamic shared memory, bytes
+	ParamBytes []int  // sizes of the entry's parameters; nil: not checked
 }
 
 // Machine runs cases on a GPU. A kernel that is aborted takes the GPU from the
@@ -195,6 +194,5 @@ func (im *Image) params(l *cases.Launch, memory []*Memory) ([][]byte, error) {
 
 // config is the shape of the launch.
 func (im *Image) config(grid [3]int) Config {
-	grid[0] *= max(im.CTAsPerBlock, 1)
 	return Config{Grid: grid, Block: [3]int{im.Threads, 1, 1}, Shared: im.Shared}
 }

@@ -108,14 +108,14 @@ func (w *lastLineWriter) assertionMessage(otherwise string) string {
 }
 
 func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {
-	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: placesIn(r.Source), Block: p.tileBlock(k, r.CTA), Address: r.Addr, report: r}
+	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: placesIn(r.Source), Block: r.CTA, Address: r.Addr, report: r}
 	f.Detail = f.report.Error()
 	if kind, ok := emuKinds[r.Kind]; ok {
 		f.Kind = kind
 	}
 	f.locate(l)
 	if o := r.Other; o != nil {
-		f.Other = &Other{Write: o.Access != emu.Read, Places: placesIn(o.Source), Block: p.tileBlock(k, o.CTA)}
+		f.Other = &Other{Write: o.Access != emu.Read, Places: placesIn(o.Source), Block: o.CTA}
 		earlier := "an unknown place"
 		if len(f.Other.Places) > 0 {
 			earlier = f.Other.Places[0].String()
@@ -124,15 +124,6 @@ func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {
 			f.Other.Block[0], f.Other.Block[1], f.Other.Block[2], earlier)
 	}
 	return f
-}
-
-// tileBlock is the tile block that a CTA belongs to.
-func (p *Program) tileBlock(k Kernel, cta [3]int) [3]int {
-	per := p.shapes[k.Name].ctasPerTileBlock
-	for i := range cta {
-		cta[i] /= max(per[i], 1)
-	}
-	return cta
 }
 
 // locate finds the region of the address: the one that contains it, or the nearest.

@@ -29,7 +29,7 @@ type Launch struct {
 	Params [][]byte // the bytes of each parameter, little-endian, as the driver API passes them; more bytes than the type has are ignored
 	Memory []Region // may not overlap
 	Stdout io.Writer
-	Done   *atomic.Int64 // counts tile blocks that have ended while it runs, if not nil; not on the emulator where a tile block is a cluster
+	Done   *atomic.Int64 // counts tile blocks that have ended while it runs, if not nil
 }
 
 // Report is the result of a launch without a fault.
@@ -126,13 +126,7 @@ func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, er
 	o := emu.Options{Block: s.block, Cluster: s.cluster, DynShared: s.shared, Seed: 1, Schedule: p.opts.Schedule, Stdout: printed,
 		Foreign: p.opts.Foreign, NoteEqualStores: p.opts.EqualStores, Stats: p.opts.Stats,
 		Checks: emu.Checks{NoRaces: p.opts.Checks.NoRaces, NoUndefined: p.opts.Checks.NoUndefined, NoAlignment: p.opts.Checks.NoAlignment}}
-	o.Workers = p.opts.Workers
-	if s.ctasPerTileBlock[0]*s.ctasPerTileBlock[1]*s.ctasPerTileBlock[2] <= 1 {
-		o.Done = l.Done
-	}
-	for i := range o.Grid {
-		o.Grid[i] = l.Grid[i] * max(s.ctasPerTileBlock[i], 1)
-	}
+	o.Grid, o.Workers, o.Done = l.Grid, p.opts.Workers, l.Done
 	args := make([]emu.Arg, len(k.Params))
 	for i, q := range k.Params {
 		args[i] = l.Params[i][:q.Size]

@@ -116,10 +116,8 @@ func newProgram(o Options) *Program { return &Program{opts: o, turn: make(chan s
 
 // launchShape is the launch configuration of a kernel on the emulator.
 type launchShape struct {
-	ctasPerTileBlock [3]int // CTAs of a tile block
-	block            [3]int
-	cluster          [3]int
-	shared           int // dynamic, bytes
+	block, cluster [3]int
+	shared         int // dynamic, bytes
 }
 
 // Load reads, verifies and prepares Tile IR, bytecode or text. Every error is a *tileiras.Error to errors.As; what an engine cannot do wraps
@@ -195,7 +193,7 @@ func (p *Program) compile(ctx context.Context, source []byte) error {
 func (p *Program) take(res *driver.Result) error {
 	p.shapes = map[string]launchShape{}
 	for _, k := range res.Metadata.Kernels {
-		p.shapes[k.Name] = launchShape{ctasPerTileBlock: k.Blocks, block: k.Block, cluster: k.Cluster, shared: k.Dynamic}
+		p.shapes[k.Name] = launchShape{block: k.Block, cluster: k.Cluster, shared: k.Dynamic}
 	}
 	return p.parsePTX(string(res.Output))
 }
@@ -236,7 +234,7 @@ func LoadPTX(text string, block, cluster [3]int, shared int, o Options) (*Progra
 	}
 	p.kernels = p.entries()
 	for _, k := range p.kernels {
-		p.shapes[k.Name] = launchShape{ctasPerTileBlock: [3]int{1, 1, 1}, block: block, cluster: cluster, shared: shared}
+		p.shapes[k.Name] = launchShape{block: block, cluster: cluster, shared: shared}
 	}
 	return p, nil
 }

@@ -240,17 +240,17 @@ type otherJSON struct {
 }
 
 type faultJSON struct {
-	Kind    string      `json:"kind"`
-	Message string      `json:"message"`
-	Kernel  string      `json:"kernel"`
-	Places  []placeJSON `json:"places"`
-	Block   [3]int      `json:"block"`
-	Element []int64     `json:"element"`
-	Address string      `json:"address"` // hexadecimal: JSON numbers are doubles to many
-	Region  string      `json:"region"`
-	Offset  int64       `json:"offset"`
-	Other   *otherJSON  `json:"other"`
-	Detail  string      `json:"detail"`
+	Kind    executor.FaultKind `json:"kind"`
+	Message string             `json:"message"`
+	Kernel  string             `json:"kernel"`
+	Places  []placeJSON        `json:"places"`
+	Block   [3]int             `json:"block"`
+	Element []int64            `json:"element"`
+	Address string             `json:"address"` // hexadecimal: JSON numbers are doubles to many
+	Region  string             `json:"region"`
+	Offset  int64              `json:"offset"`
+	Other   *otherJSON         `json:"other"`
+	Detail  string             `json:"detail"`
 }
 
 // json gives "fault" (null without one) and "counters" of a launch that has ended.

@@ -52,7 +52,7 @@ func launch(ctx context.Context, p *executor.Program, l *cases.Launch) (*cases.O
 	out.Stdout = stdout.String()
 	var f *executor.Fault
 	if errors.As(err, &f) {
-		if f.Kind == "assertion" && l.PTX == nil {
+		if f.Kind == executor.FaultAssertion && l.PTX == nil {
 			out.AssertFailed, out.Message = true, f.Detail
 			return out, nil, nil
 		}

@@ -46,7 +46,7 @@ func whyFailed(v *cases.Verdict) failure {
 	at := func(file string, line, column int) string { return fmt.Sprintf("%s:%d:%d", file, line, column) }
 	switch {
 	case errors.As(v.Err, &f):
-		if why.Kind = f.Kind; len(f.Places) > 0 {
+		if why.Kind = string(f.Kind); len(f.Places) > 0 {
 			why.Place = f.Places[0].String()
 		}
 	case errors.As(v.Err, &compile):

@@ -336,7 +336,7 @@ func TestMappedAlignment(t *testing.T) {
 		_, err := load(t, text, executor.Options{Engine: executor.Emulator, GPU: "sm_80", Checks: checks}).Launch(t.Context(), &executor.Launch{Kernel: "k", Grid: [3]int{1, 1, 1},
 			Params: [][]byte{word(c.begin + c.offset)}, Memory: []executor.Region{region("a", c.begin, make([]byte, 8192))}})
 		var f *executor.Fault
-		if errors.As(err, &f); (err == nil) != (c.kind == "") || err != nil && (f == nil || f.Kind != c.kind) {
+		if errors.As(err, &f); (err == nil) != (c.kind == "") || err != nil && (f == nil || f.Kind != executor.FaultKind(c.kind)) {
 			t.Errorf("checks %s, pointer at %#x of memory at %#x: %v, expected %q", c.checks, c.begin+c.offset, c.begin, err, c.kind)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // Fault is what a kernel did wrong.
 type Fault struct {
-	Kind    string // "out of bounds", "race", "undefined", "misaligned", "assertion", ...
+	Kind    FaultKind
 	Message string
 	Kernel  string
 	Places  []Place // of the source: the innermost first and after it who called it; none when the program does not say
@@ -53,19 +53,9 @@ func (f *Fault) Error() string {
 	return b.String()
 }
 
-// interpKinds and emuKinds name what the engines find by one word for both; other kinds have the engine's.
-var (
-	// interpKinds and emuKinds give what both engines find one name; other kinds keep the engine's.
-	interpKinds = map[interp.Kind]string{interp.UndefUse: "undefined", interp.Undefined: "undefined behaviour", interp.AssertFailed: "assertion"}
-	emuKinds    = map[emu.Kind]string{emu.Undefined: "undefined", emu.SameValueRace: "race", emu.Trap: "assertion"}
-)
-
 func (p *Program) interpFault(r *interp.Report, k Kernel, l *Launch) *Fault {
-	f := &Fault{Kind: r.Kind.String(), Message: r.Message, Kernel: k.Name, Places: placesOf(r.Loc), Block: r.Block, Element: r.Element, Address: r.Address,
+	f := &Fault{Kind: interpKinds[r.Kind], Message: r.Message, Kernel: k.Name, Places: placesOf(r.Loc), Block: r.Block, Element: r.Element, Address: r.Address,
 		Detail: r.Error(), report: r}
-	if kind, ok := interpKinds[r.Kind]; ok {
-		f.Kind = kind
-	}
 	f.locate(l)
 	if r.Kind == interp.AssertFailed && l.Stdout != nil {
 		io.WriteString(l.Stdout, f.assertionLine())
@@ -108,11 +98,8 @@ func (w *lastLineWriter) assertionMessage(otherwise string) string {
 }
 
 func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {
-	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: placesIn(r.Source), Block: r.CTA, Address: r.Addr, report: r}
+	f := &Fault{Kind: emuKinds[r.Kind], Message: r.Msg, Kernel: k.Name, Places: placesIn(r.Source), Block: r.CTA, Address: r.Addr, report: r}
 	f.Detail = f.report.Error()
-	if kind, ok := emuKinds[r.Kind]; ok {
-		f.Kind = kind
-	}
 	f.locate(l)
 	if o := r.Other; o != nil {
 		f.Other = &Other{Write: o.Access != emu.Read, Places: placesIn(o.Source), Block: o.CTA}

@@ -191,8 +191,8 @@ func prefetchStallingLoads(s *pass.State, loads []*ir.Op, held, shared int) (blo
 }
 
 // prefetchLoads issues loads of a loop one iteration ahead, into at most so many registers of a thread, so that threads do not wait out their latency; not those that
-// others prefetch. The last iteration loads its own tile again, so that every address is one that the loop has. A load stands behind the last use of its previous result, into
-// the same registers: in front of it, a move would be needed, and would wait for the load.
+// others prefetch. The last iteration loads its own tile again, so that every address is one that the loop has; behind a release it loads nothing, since whoever acquires
+// may write there. A load stands behind the last use of its previous result, into the same registers: in front of it, a move would be needed, and would wait for the load.
 //
 //	for %i {                              %s = load %scale[%lo], if %lo < %hi
 //	  async_copy %x[%i]                   for %i inits(%s) (%now) {
@@ -218,6 +218,9 @@ func prefetchLoads(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most
 		next = tileaa.NewSelect(r.b, exists, next, r.flow.InductionVar()).Result()
 	}
 	later := ir.Mapping{r.flow.InductionVar(): next}
+	if !kernel.OrdersAllWithin(loop) {
+		exists = nil
+	}
 	var inits, following []*ir.Value
 	for i, l := range list {
 		v := l.load.Result(0)
@@ -228,7 +231,7 @@ func prefetchLoads(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most
 		case i == 0 || l.last != list[i-1].last: // else behind what the place of the one before follows from
 			r.b.After(l.last)
 		}
-		r.cloneAll(dependencies(r.slice, mapped(later), v), later, nil)
+		r.cloneAll(dependencies(r.slice, mapped(later), v), later, exists)
 		following = append(following, later.Lookup(v))
 	}
 	for _, l := range list { // not before, for the place of one load may follow from another

@@ -25,7 +25,8 @@ import (
 //	                                        continue (ring_next %p)
 //	                                      }
 //
-// The last iteration loads its own tile again, so that every address is one that the loop has; nobody reads the slot that it fills.
+// The last iteration loads its own tile again, so that every address is one that the loop has; nobody reads the slot that it fills. Behind a release it loads nothing,
+// since whoever acquires may write there.
 // Where shared memory has no room for two slots, there is one, and threads meet once more in an iteration. With two, a product that goes on by itself is
 // waited for behind the stores; with three, a product of warpgroups is waited for an iteration later, when nobody stores to what it reads:
 //
@@ -104,6 +105,7 @@ type staging struct {
 	splitProduct bool // the product is split along K into as many parts as there are stores
 	body         []*ir.Op
 	exists       *ir.Value // whether there is another iteration
+	releases     bool      // the loop does
 }
 
 // stagedStore is a store and its backward slice within the body.
@@ -420,6 +422,7 @@ func (g *staging) following() ir.Mapping {
 	counter := g.flow.InductionVar()
 	var next *ir.Value
 	next, g.exists = g.laterCounter(counter, 1, nil)
+	g.releases = kernel.OrdersAllWithin(g.loop.Op)
 	m := ir.Mapping{}
 	if len(g.carriedArgs) > 0 {
 		g.clone(m, g.slice)
@@ -467,7 +470,9 @@ func (g *staging) read(v *ir.Value) *ir.Value {
 func (g *staging) clone(m ir.Mapping, which map[*ir.Op]bool) {
 	for _, op := range g.body {
 		if which[op] && m[op.Result(0)] == nil {
-			g.b.Clone(op, m)
+			if later := g.b.Clone(op, m); g.releases && kernel.IsPlainLoad(later) {
+				g.onlyIf(later, g.exists)
+			}
 		}
 	}
 }

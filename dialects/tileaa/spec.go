@@ -240,7 +240,8 @@ func usedBy(memory *ir.Value, codes ...ir.Code) string {
 	return ""
 }
 
-// foundFirst checks that memory is released, and that all of its users but those that come before come behind the one by which threads find its address.
+// foundFirst checks that memory is released, and that all of its users but those that come before come behind the one by which threads find its address; a release where the
+// kernel returns early needs no address.
 func foundFirst(memory *ir.Value, address, release ir.Code, before ...ir.Code) string {
 	if wrong := usedBy(memory, before[0], address, release); wrong != "" || memory.FirstUse() == nil {
 		return wrong
@@ -252,6 +253,9 @@ func foundFirst(memory *ir.Value, address, release ir.Code, before ...ir.Code) s
 		behind[op] = true
 	}
 	for _, u := range users {
+		if u.Owner().Code() == release && u.Owner().Block() != found.Block() && ir.Is[Return](u.Owner().Block().Terminator()) {
+			continue
+		}
 		if !slices.Contains(before, u.Owner().Code()) && !behind[u.Owner().AncestorIn(found.Block())] {
 			return fmt.Sprintf("has a %s before its %s", u.Owner().Def.Name, found.Def.Name)
 		}

@@ -34,6 +34,7 @@ var patterns = ir.Table[[]pattern]{
 	OpSelect & ir.Place:       {selectInverted, floorModulo},
 	OpExti & ir.Place:         {extOfExt},
 	OpTrunci & ir.Place:       {truncOfExtended},
+	OpBitcast & ir.Place:      {bitcastOfLoad},
 	OpAbsf & ir.Place:         {absOfNeg},
 	OpPow & ir.Place:          {smallPower},
 	OpPowi & ir.Place:         {smallPower},

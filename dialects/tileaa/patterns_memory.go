@@ -233,3 +233,66 @@ func unusedSlot(_ *ir.Builder, op *ir.Op) bool {
 	op.Erase()
 	return true
 }
+
+// bitcastOfLoad: a weak load of which only the bits count, as elements of another type, is one of these elements; so copies bring them to where products read them.
+//
+//	%m = make_memref %p : memref<64x64xi8>           %m = make_memref (ptr_cast %p) : memref<64x64xf8E5M2>
+//	%x = tiled_load (block_tile %m)            =>    %x = tiled_load (block_tile %m)
+//	bitcast (reshape %x)                             reshape %x
+func bitcastOfLoad(b *ir.Builder, op *ir.Op) bool {
+	to := AsTile(op.Result(0)).Elem
+	var moves []*ir.Op // between the load and the bitcast
+	v := op.Operand(0)
+	for v.HasOneUse() && v.DefiningOp() != nil && movesElements(v.DefiningOp()) {
+		moves = append(moves, v.DefiningOp())
+		v = v.DefiningOp().Operand(0)
+	}
+	t := AsTile(v)
+	bits := ir.BitWidth(to)
+	if load := v.DefiningOp(); !v.HasOneUse() || load == nil || t.Layout != nil || bits < 8 || bits != ir.BitWidth(t.Elem) || !loadAs(b, load, to) {
+		return false
+	}
+	v.SetType(t.WithElem(b.Ctx, to))
+	for _, m := range moves {
+		m.Result(0).SetType(AsTile(m.Result(0)).WithElem(b.Ctx, to))
+	}
+	return replace(op, op.Operand(0))
+}
+
+// movesElements reports whether an op changes places of elements of its first operand and nothing else.
+func movesElements(op *ir.Op) bool {
+	switch op.Code() {
+	case OpReshape, OpPermute, OpBroadcast, OpExtract:
+		return true
+	}
+	return false
+}
+
+// loadAs makes a weak load bring elements of another type of their width, in which zero has the bits that it has; its result has its type still.
+func loadAs(b *ir.Builder, op *ir.Op, to ir.Type) bool {
+	if l, ok := ir.As[Load](op); ok && l.Order() == def.Weak {
+		b.Before(op)
+		l.SetPtr(NewPtrCast(b, AsTile(l.Ptr()).WithElem(b.Ctx, Ptr(b.Ctx, to)), l.Ptr()).Result())
+		if p := l.Padding(); p != nil {
+			l.SetPadding(NewBitcast(b, AsTile(p).WithElem(b.Ctx, to), p).Result())
+		}
+		return true
+	}
+	l, ok := ir.As[TiledLoad](op)
+	if !ok || l.Order() != def.Weak || !ZeroFilled(op) {
+		return false
+	}
+	block, _ := BlockOf(op)
+	m, ok := ir.DefinedBy[MakeMemref](block.Memref())
+	if !ok {
+		return false
+	}
+	t := m.Result().Type().(*MemrefType)
+	b.Before(m.Op)
+	base := NewPtrCast(b, Tile(b.Ctx, Ptr(b.Ctx, to)), m.Base()).Result()
+	array := NewMakeMemref(b, Memref(b.Ctx, to, t.Shape, t.Strides), base, m.Shape(), m.Strides()).Result()
+	n := b.Before(op).Clone(block.Op, ir.Mapping{block.Memref(): array}).Result(0)
+	n.SetType(Block(b.Ctx, to, block.Result().Type().(*BlockType).Shape...))
+	l.SetBlock(n)
+	return true
+}

@@ -434,6 +434,14 @@ func (r *Region) TakeBlocks(from *Region) {
 	from.blocks = nil
 }
 
+// Swap exchanges the blocks of two regions.
+func (r *Region) Swap(other *Region) {
+	var blocks Region
+	blocks.TakeBlocks(r)
+	r.TakeBlocks(other)
+	other.TakeBlocks(&blocks)
+}
+
 // Block is a list of operations with arguments.
 type Block struct {
 	region      *Region

@@ -53,9 +53,9 @@ var patterns = ir.Table[[]pattern]{
 	OpStore & ir.Place:        {constantMask},
 	OpAssert & ir.Place:       {assertTrue},
 	OpAlloca & ir.Place:       {unusedSlot},
-	OpIf & ir.Place:           {constantIf, unusedIfResults, equalYields},
+	OpIf & ir.Place:           {constantIf, unusedIfResults, equalYields, exitSecond},
 	OpFor & ir.Place:          {shortFor, invariantCarried, unusedCarried, steppedCarried},
-	OpLoop & ir.Place:         {invariantCarried, unusedCarried},
+	OpLoop & ir.Place:         {countedLoop, invariantCarried, unusedCarried},
 }
 
 // Simplify applies the first pattern that matches an op. Elementwise ops have one more.

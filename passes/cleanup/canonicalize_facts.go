@@ -10,18 +10,20 @@ import (
 )
 
 // simplifyByFacts is the part of canonicalization that needs a dataflow analysis, passes/facts. It reports whether it
-// changed anything. It only replaces values by equal ones, so the facts stay true.
+// changed anything. It only replaces values by equal ones, so the facts stay true; loops become others when all is asked.
 //
 //	cmpi less_than %pid, %zero                  => false                a program_id is not negative
 //	mini %x, %c8            x <= 8 always       => %x
 //	divi %pid, %c8 signed, rounding down        => unsigned             which is a shift then
 //	divi %n, %c128 unsigned, rounding up        => shri (addi %n, 127), 7      n + 127 does not wrap
+//	loop (%i) {if %i < %n ..; continue %i + 4}  => for to %n step 4            nor does i + 4
 func (c *canonicalizer) simplifyByFacts(module *ir.Op) bool {
 	if module.Def.Dialect != tileaa.Dialect.Name {
 		return false
 	}
 	known := facts.New(c.ctx, module)
 	changed := false
+	var loops []*ir.Op
 	for _, entry := range module.Body().Ops() {
 		if entry.Body() == nil {
 			continue
@@ -31,9 +33,20 @@ func (c *canonicalizer) simplifyByFacts(module *ir.Op) bool {
 			if op != entry && c.simplifyOp(known, op) {
 				changed = true
 			}
+			if op.Code() == tileaa.OpLoop {
+				loops = append(loops, op)
+			}
 		})
 	}
 	c.constants = nil
+	for _, op := range loops {
+		c.b.Before(op).Loc = op.Loc()
+		if tileaa.CountLoop(c.b, op, func(step tileaa.Addi, bound *ir.Value, s def.Signedness) bool {
+			return staysBelow(known, step, bound, s)
+		}) {
+			changed = true
+		}
+	}
 	return changed
 }
 
@@ -113,4 +126,13 @@ func (c *canonicalizer) roundUpByShift(known *facts.Facts, op *ir.Op) bool {
 	quotient := tileaa.NewShri(c.b, sum, tileaa.Const(c.b, t, int64(bits.TrailingZeros64(d))), def.Unsigned)
 	op.Result(0).ReplaceAllUsesWith(quotient.Result())
 	return true
+}
+
+// staysBelow reports whether a positive step from below a bound does not wrap.
+func staysBelow(known *facts.Facts, step tileaa.Addi, bound *ir.Value, s def.Signedness) bool {
+	by, n := known.Of(step.Rhs()), known.Of(bound)
+	if s == def.Signed {
+		return by.SMin > 0 && n.SMax <= int64(1)<<(n.Width-1)-1-by.SMax+1
+	}
+	return by.UMin > 0 && n.UMax <= ^uint64(0)>>(64-n.Width)-by.UMax+1
 }

@@ -62,8 +62,10 @@ func TestCanonicalizeCarriedValues(t *testing.T) {
 			%one = constant <i32: 1> : tile<i32>
 			%0 = loop %x : (tile<i32>) -> tile<i32> (%u: tile<i32>) {
 				%2 = addi %u, %one : tile<i32>
-				%3 = cmpi %2, %y {predicate = less_than, signedness = signed} : (tile<i32>, tile<i32>) -> tile<i1>
+				%3 = cmpi %2, %y {predicate = greater_than_or_equal, signedness = signed} : (tile<i32>, tile<i32>) -> tile<i1>
 				if %3 : (tile<i1>) -> () {
+					yield
+				} else {
 					break %2 : (tile<i32>)
 				}
 				for %x, %y, %one : (tile<i32>, tile<i32>, tile<i32>) (%j: tile<i32>) {

@@ -151,6 +151,20 @@ continue %b$ : tile<128xf32>
 			return fmt.Sprintf("continue %%l%d : tile<128xf32>\n}", n-i)
 		}) + "%end = store_ptr_tko weak %c, %l1 : tile<128xptr<f32>>, tile<128xf32> -> token\n")
 	}},
+	{"loops that count", func(n int) string {
+		return body("%l0 = addf %x, %x : tile<128xf32>\n" + repeat(n, func(i int) string {
+			return numbered(`%l$ = loop iter_values(%j$ = %z, %a$ = %l$-) : tile<i32>, tile<128xf32> -> tile<128xf32> {
+%g$ = cmpi less_than %j$, %n, signed : tile<i32> -> tile<i1>
+if %g$ {
+} else {
+break %a$ : tile<128xf32>
+}
+%k$ = addi %j$, %o : tile<i32>
+%b$ = addf %a$, %x : tile<128xf32>
+continue %k$, %b$ : tile<i32>, tile<128xf32>
+}`, i+1)
+		}) + fmt.Sprintf("%%end = store_ptr_tko weak %%c, %%l%d : tile<128xptr<f32>>, tile<128xf32> -> token\n", n))
+	}},
 	{"loops in loops with accesses", func(n int) string {
 		return body("%s0 = join_tokens %t, %t : token\n" + repeat(n, func(i int) string {
 			return numbered("%L$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%tt$ = %s$-) -> (token) {\n"+access+

@@ -54,8 +54,8 @@ var patterns = ir.Table[[]pattern]{
 	OpAssert & ir.Place:       {assertTrue},
 	OpAlloca & ir.Place:       {unusedSlot},
 	OpIf & ir.Place:           {constantIf, unusedIfResults, equalYields, exitSecond},
-	OpFor & ir.Place:          {shortFor, invariantCarried, unusedCarried, steppedCarried},
-	OpLoop & ir.Place:         {countedLoop, invariantCarried, unusedCarried},
+	OpFor & ir.Place:          {shortFor, invariantCarried, equalCarried, unusedCarried, steppedCarried, secondCounter},
+	OpLoop & ir.Place:         {loopOnce, countedLoop, invariantCarried, equalCarried, unusedCarried},
 }
 
 // Simplify applies the first pattern that matches an op. Elementwise ops have one more.

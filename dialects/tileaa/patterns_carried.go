@@ -1,6 +1,8 @@
 package tileaa
 
 import (
+	"slices"
+
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
@@ -106,4 +108,99 @@ func oneOf(b *ir.Builder, tile *ir.Value, sum *TileType) *ir.Value {
 		return v
 	}
 	return NewExti(b, sum, v, def.Signed).Result()
+}
+
+// equalCarried: two carried values that begin alike and go on alike are one.
+//
+//	loop inits(%x, %x) (%a, %b) {                loop inits(%x, %x) (%a, %b) {
+//	  .. %a .. %b ..                       =>      .. %a .. %a ..
+//	  continue %y, %y                              continue %y, %y
+//	}                                            }
+func equalCarried(_ *ir.Builder, op *ir.Op) bool {
+	f, _ := ir.LoopOf(op)
+	continues, args := f.Continues(), f.Carried()
+	type way struct {
+		class int
+		value *ir.Value
+	}
+	class := make([]int, len(args)) // of values that came alike so far
+	classify := func(value func(i int) *ir.Value) {
+		number := map[way]int{}
+		for i := range class {
+			w := way{class[i], value(i)}
+			if _, seen := number[w]; !seen {
+				number[w] = len(number)
+			}
+			class[i] = number[w]
+		}
+	}
+	inits := f.Inits()
+	classify(func(i int) *ir.Value { return inits[i] })
+	for _, c := range continues {
+		classify(func(i int) *ir.Value {
+			if v := c.Operand(i); v != args[i] {
+				return v
+			}
+			return nil // as it is
+		})
+	}
+	changed, first := false, map[int]int{}
+	for i, a := range args {
+		j, twice := first[class[i]]
+		if !twice {
+			first[class[i]] = i
+			continue
+		}
+		if !usedOnlyBy(a, continues) {
+			a.ReplaceAllUsesWith(args[j])
+			changed = true
+		}
+		if f.Kind == ir.CountedFlow && op.Result(i).HasUses() {
+			op.Result(i).ReplaceAllUsesWith(op.Result(j))
+			changed = true
+		}
+	}
+	return changed
+}
+
+// secondCounter: a carried number that grows as the counter does is the counter and their distance.
+//
+//	for %lo to %hi step 2, inits(%x) (%i, %j) {          for %lo to %hi step 2 (%i) {
+//	  .. %j ..                                     =>      .. %i + (%x - %lo) ..
+//	  continue %j + 2                                      continue
+//	}                                                    }
+func secondCounter(b *ir.Builder, op *ir.Op) bool {
+	f, _ := ir.LoopOf(op)
+	i, continues, changed := f.InductionVar(), f.Continues(), false
+	for k, j := range f.Carried() {
+		if j.Type() != i.Type() || op.Result(k).HasUses() || !stepsAlike(For{op}, k, continues) {
+			continue
+		}
+		sum := i
+		if x := f.Init(k); x != (For{op}).Lower() {
+			distance := NewSubi(b.Before(op), x, For{op}.Lower(), SubiOptions{}).Result()
+			sum = NewAddi(b.AtStart(op.Body()), i, distance, AddiOptions{}).Result()
+		}
+		j.ReplaceAllUsesWith(sum)
+		changed = true
+	}
+	return changed
+}
+
+// stepsAlike reports whether carried value k grows by the step of a for in each iteration, and something but the sum uses it.
+func stepsAlike(loop For, k int, continues []*ir.Op) bool {
+	j := loop.Body().Arg(1 + k)
+	step, known := SplatInt(loop.Step())
+	var sums []*ir.Op
+	for _, c := range continues {
+		next, ok := ir.DefinedBy[Addi](c.Operand(k))
+		if !ok || next.Lhs() != j {
+			return false
+		}
+		if by, constant := SplatInt(next.Rhs()); next.Rhs() != loop.Step() && !(known && constant && by == step) {
+			return false
+		}
+		sums = append(sums, next.Op)
+	}
+	return slices.ContainsFunc(j.Uses(), func(u *ir.Use) bool { return !slices.Contains(sums, u.Owner()) })
 }

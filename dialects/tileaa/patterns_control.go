@@ -170,6 +170,24 @@ func shortFor(_ *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
+// loopOnce: a loop that breaks in its first iteration is its body.
+//
+//	%r = loop inits(%x) (%v) {                .. %x ..
+//	  .. %v ..                        =>      (users of %r use %y)
+//	  break %y
+//	}
+func loopOnce(_ *ir.Builder, op *ir.Op) bool {
+	f, _ := ir.LoopOf(op)
+	if end := op.Body().Terminator(); !ir.Is[Break](end) || len(f.Terminators(ir.BreakFlow, ir.ContinueFlow)) != 1 {
+		return false
+	}
+	for i, v := range f.Carried() {
+		v.ReplaceAllUsesWith(f.Init(i))
+	}
+	replaceByBlock(op, op.Body())
+	return true
+}
+
 // invariantCarried: a carried value that every continue passes on unchanged, or as its initial value, is its initial value.
 func invariantCarried(_ *ir.Builder, op *ir.Op) bool {
 	changed := false

@@ -188,6 +188,46 @@ func loopOnce(_ *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
+// earlyReturn: what stands behind a branch that returns, where nothing comes before the end of the kernel, is in a branch of its own. So all threads end in one place.
+//
+//	if %c {return}            if not %c {
+//	..                =>        ..
+//	return                    }
+//	                          return
+func earlyReturn(b *ir.Builder, op *ir.Op) bool {
+	branch, end := If{op}, op.Block().Terminator()
+	otherwise := branch.Else()
+	if !ir.Is[Return](branch.Then().First()) || otherwise != nil && otherwise.First() != otherwise.Terminator() || op.NumResults() > 0 || op.Next() == end || !endsKernel(op.Block(), maxGuards) {
+		return false
+	}
+	not := NewXori(b, branch.Cond(), Const(b, AsTile(branch.Cond()), -1)).Result()
+	rest := NewIf(b, nil, not).Op.Region(0).AddBlock()
+	for o := op.Next(); o != end; {
+		next := o.Next()
+		o.Remove()
+		rest.Append(o)
+		o = next
+	}
+	NewYield(b.AtEnd(rest), nil)
+	op.Erase()
+	return true
+}
+
+// maxGuards bounds how deep branches of earlyReturn lie in each other.
+const maxGuards = 8
+
+// endsKernel reports whether the kernel ends where a block does, which is the entry's or that of a branch, at most so deep, behind which nothing comes.
+func endsKernel(block *ir.Block, deep int) bool {
+	end, parent := block.Terminator(), block.ParentOp()
+	switch {
+	case ir.Is[Entry](parent):
+		return ir.Is[Return](end)
+	case deep == 0 || !ir.Is[If](parent) || !ir.Is[Yield](end):
+		return false
+	}
+	return parent.NumResults() == 0 && parent.Next() == parent.Block().Terminator() && endsKernel(parent.Block(), deep-1)
+}
+
 // invariantCarried: a carried value that every continue passes on unchanged, or as its initial value, is its initial value.
 func invariantCarried(_ *ir.Builder, op *ir.Op) bool {
 	changed := false

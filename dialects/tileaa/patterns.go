@@ -56,6 +56,7 @@ var patterns = ir.Table[[]pattern]{
 	OpIf & ir.Place:           {constantIf, unusedIfResults, equalYields, exitSecond, earlyReturn},
 	OpFor & ir.Place:          {shortFor, invariantCarried, equalCarried, unusedCarried, steppedCarried, secondCounter},
 	OpLoop & ir.Place:         {loopOnce, countedLoop, invariantCarried, equalCarried, unusedCarried},
+	OpDot & ir.Place:          {dotOfOne},
 }
 
 // Simplify applies the first pattern that matches an op. Elementwise ops have one more.
@@ -424,6 +425,31 @@ func reduceOfOne(b *ir.Builder, op *ir.Op) bool {
 	}
 	op.Erase()
 	return true
+}
+
+// dotOfOne: a product of batches of one, of which nobody takes the batch, has none.
+//
+//	%d = dot %x, %y, %acc : tile<1x64x64xf32>            %d = dot (reshape %x), (reshape %y), (reshape %acc) : tile<64x64xf32>
+//	reshape %d : tile<64x64xf32>                  =>
+func dotOfOne(b *ir.Builder, op *ir.Op) bool {
+	t := AsTile(op.Result(0))
+	if len(t.Shape) != 3 || t.Shape[0] != 1 || t.Layout != nil || !op.Result(0).HasOneUse() {
+		return false
+	}
+	back, ok := ir.As[Reshape](op.Result(0).FirstUse().Owner())
+	if !ok || !slices.Equal(AsTile(back.Result()).Shape, t.Shape[1:]) {
+		return false
+	}
+	operands := op.Operands()
+	for i, v := range operands {
+		from := AsTile(v)
+		operands[i] = NewReshape(b, Tile(b.Ctx, from.Elem, from.Shape[1:]...), v).Result()
+	}
+	d := b.Create(ir.State{
+		Def: op.Def, Operands: operands, Groups: slices.Clone(op.Groups()), Types: []ir.Type{Tile(b.Ctx, t.Elem, t.Shape[1:]...)},
+		Attrs: op.Attrs(), Extra: op.Extra(),
+	}).Result(0)
+	return replace(op, NewReshape(b, t, d).Result())
 }
 
 func scanOfOne(_ *ir.Builder, op *ir.Op) bool {

@@ -280,7 +280,8 @@ var identities = ir.Table[identity]{
 	OpSplat & ir.Place:         unchanged,
 	OpBroadcast & ir.Place:     unchanged,
 	OpExtract & ir.Place:       unchanged, // one slice: its number is 0 or undefined
-	OpInsert & ir.Place:        unchanged,
+	OpInsert & ir.Place:        intoItself,
+	OpCat & ir.Place:           bothHalves,
 	OpConvertLayout & ir.Place: castBack,
 	OpReshape & ir.Place:       reshapeIdentity,
 	OpPermute & ir.Place:       permuteIdentity,

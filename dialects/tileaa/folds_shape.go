@@ -32,6 +32,37 @@ func reshapeIdentity(op *ir.Op) *ir.Value {
 	return twice(op)
 }
 
+// intoItself: insert (extract %x, indices(%i, %j)), %x, indices(%i, %j) => %x.
+func intoItself(op *ir.Op) *ir.Value {
+	in := Insert{op}
+	if e, ok := ir.DefinedBy[Extract](in.Source()); ok && e.Source() == in.Dest() && slices.Equal(e.Indices(), in.Indices()) {
+		return in.Dest()
+	}
+	return unchanged(op)
+}
+
+// bothHalves: cat (extract %x, indices(0, 0)), (extract %x, indices(0, 1)) along dimension 1 => %x.
+func bothHalves(op *ir.Op) *ir.Value {
+	c := Cat{op}
+	lhs, one := ir.DefinedBy[Extract](c.Lhs())
+	rhs, two := ir.DefinedBy[Extract](c.Rhs())
+	if !one || !two || lhs.Source() != rhs.Source() || lhs.Source().Type() != op.Result(0).Type() || c.Lhs().Type() != c.Rhs().Type() {
+		return nil
+	}
+	for d := range lhs.Indices() {
+		var second int64
+		if d == int(c.Dim()) {
+			second = 1
+		}
+		i, known := SplatInt(lhs.Indices()[d])
+		j, too := SplatInt(rhs.Indices()[d])
+		if !known || !too || i != 0 || j != second {
+			return nil
+		}
+	}
+	return lhs.Source()
+}
+
 func permutation(op *ir.Op) ir.I32Array { return Permute{op}.Permutation() }
 
 func permuteIdentity(op *ir.Op) *ir.Value {

@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run quick test lint deadcode generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text frontends cubin-times triton speed bench slopes replay docs clean
+.PHONY: help build run quick test lint deadcode generate bless fuzz million random metamorphic corpus perf-small llvm nvidia nvidia-text frontends cubin-times triton speed bench slopes replay docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z -]+:.*## / {sub(" .*", "", $$1); printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ million: ## Takes a million broken bytecode files and texts through reader, veri
 
 random: ## Holds N=5000 random modules on the emulator against the interpreter; counts operations and element types; judges the slots and barriers of as many products. KIND=products: each has a ragged product in a loop; KIND=big: each is attention, or a product with what is fused to it, with big tiles; KIND=rows: each has a loop over rows that are summed; KIND=tiles: each has a product whose tiles blocks share in a loop; KIND=programs: loops, branches, products and accesses to written memory nest at random, and the expected numbers are the generator's own, for one GPU each.
 	TILEIRAS_RANDOM=$(or $(N),5000) TILEIRAS_RANDOM_KIND=$(KIND) $(GO) test -timeout 10h -count=1 -v -run 'RandomModules|EveryPair|RandomKernels' ./tests/random ./tests/sync
+
+metamorphic: ## Rewrites N=5000 kernels of the corpus and of the regressions so that what they compute stays, each compiled in three of twelve ways, from seed FROM=0 on; KEEP=FOLDER gets those that fail. All rewritings that add no work must leave all performance kernels as good.
+	TILEIRAS_METAMORPHIC=$(or $(N),5000) TILEIRAS_METAMORPHIC_FROM=$(or $(FROM),0) TILEIRAS_METAMORPHIC_KEEP=$(KEEP) $(GO) test -timeout 10h -count=1 -v ./tests/metamorphic
 
 mutants: ## Plants N=160 mutants in dialects, passes, codegen, the interpreter and the emulator, one at a time, and prints those that no test notices.
 	TILEIRAS_MUTANTS=$(or $(N),160) $(GO) test -timeout 10h -count=1 -v -run Noticed ./tests/mutants

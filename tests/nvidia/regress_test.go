@@ -28,6 +28,9 @@ var nvidiaFaults = map[string]nvidiaFault{
 	"loop_split_beyond_the_largest_number": {
 		why: "the number after 3*2^29 is 2^31, which is taken for negative, so below the bound: the loop never ends, and all that is left of the kernel is a jump to itself",
 	},
+	"itof_of_near_ties_to_bf16": {
+		why: "it converts to f32 first, which rounds to the middle of two numbers, of which the second rounding takes the even one",
+	},
 	"print_what_does_not_apply": {
 		why: "it passes an operand as it is to a conversion of another type, which prints other bytes: the dialect leaves that open",
 	},

@@ -167,6 +167,9 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 				}
 			}
 		}
+		if loaded, copied := broughtBy(p); loaded > copied && !s.AsksForRoles() { // those who compute wait for memory anyhow
+			why = "threads load more in a loop than what can be copied"
+		}
 		groups := p.groupsByProduct()
 		if len(groups) == 0 {
 			groups = p.singleGroup()
@@ -190,6 +193,19 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 		why = "no loop has copies that can run ahead"
 	}
 	return loops, why
+}
+
+// broughtBy is the bytes that loads of threads and that copies bring in an iteration.
+func broughtBy(p *pipeline) (loaded, copied int) {
+	for _, op := range p.loop.Op.Body().Ops() {
+		if kernel.IsPlainLoad(op) && tileaa.IsRanked(op.Result(0)) {
+			loaded += kernel.LoadedBytes(op)
+		}
+	}
+	for _, c := range p.copies {
+		copied += kernel.LoadedBytes(c.Op)
+	}
+	return loaded, copied
 }
 
 // stagesOf are the stages of groups of copies. What only the tensor unit reads is a stage of its own: the unit releases it, threads release

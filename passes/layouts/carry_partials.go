@@ -74,8 +74,9 @@ func totalOf(s *pass.State, f ir.Flow, i int) (t total, ok bool) {
 
 // combinesBy reports whether a reduction combines two elements as an operation does two tiles.
 func combinesBy(reduce, op *ir.Op) bool {
-	args, first := ir.Cast[tileaa.Reduce](reduce).Combine().Args(), ir.Cast[tileaa.Reduce](reduce).Combine().Ops()[0]
-	if first.Def != op.Def || first.Next().Operand(0) != first.Result(0) || !slices.Contains(first.Operands(), args[0]) || !slices.Contains(first.Operands(), args[1]) {
+	combine := ir.Cast[tileaa.Reduce](reduce).Combine()
+	args, first := combine.Args(), combine.First()
+	if first.Def != op.Def || first.Next() != combine.Terminator() || first.Next().Operand(0) != first.Result(0) || !slices.Contains(first.Operands(), args[0]) || !slices.Contains(first.Operands(), args[1]) {
 		return false
 	}
 	for k := range op.Attrs() {
@@ -89,8 +90,12 @@ func combinesBy(reduce, op *ir.Op) bool {
 // orderless reports whether many operands of an operation may meet in any order.
 func orderless(op *ir.Op) bool {
 	switch op.Code() {
-	case tileaa.OpAddi, tileaa.OpMuli, tileaa.OpXori:
+	case tileaa.OpXori:
 		return true
+	case tileaa.OpAddi: // a sum that does not wrap may have parts that do
+		return ir.Cast[tileaa.Addi](op).Overflow() == 0
+	case tileaa.OpMuli:
+		return ir.Cast[tileaa.Muli](op).Overflow() == 0
 	case tileaa.OpMaxf: // the flushed one changes an initial value that meets nothing
 		return !ir.Cast[tileaa.Maxf](op).FlushToZero()
 	case tileaa.OpMinf:

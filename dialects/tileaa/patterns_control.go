@@ -197,7 +197,7 @@ func loopOnce(_ *ir.Builder, op *ir.Op) bool {
 func earlyReturn(b *ir.Builder, op *ir.Op) bool {
 	branch, end := If{op}, op.Block().Terminator()
 	otherwise := branch.Else()
-	if !ir.Is[Return](branch.Then().First()) || otherwise != nil && otherwise.First() != otherwise.Terminator() || op.NumResults() > 0 || op.Next() == end || !endsKernel(op.Block(), maxGuards) {
+	if !ir.Is[Return](branch.Then().First()) || otherwise != nil && !ir.Is[Yield](otherwise.First()) || op.NumResults() > 0 || op.Next() == end || !endsKernel(op.Block(), maxGuards) {
 		return false
 	}
 	not := NewXori(b, branch.Cond(), Const(b, AsTile(branch.Cond()), -1)).Result()

@@ -53,7 +53,7 @@ var patterns = ir.Table[[]pattern]{
 	OpStore & ir.Place:        {constantMask},
 	OpAssert & ir.Place:       {assertTrue},
 	OpAlloca & ir.Place:       {unusedSlot},
-	OpIf & ir.Place:           {constantIf, unusedIfResults, equalYields, exitSecond, earlyReturn},
+	OpIf & ir.Place:           {constantIf, unusedIfResults, equalYields, exitSecond, earlyReturn, guardedLoop},
 	OpFor & ir.Place:          {shortFor, invariantCarried, equalCarried, unusedCarried, steppedCarried, secondCounter},
 	OpLoop & ir.Place:         {loopOnce, countedLoop, invariantCarried, equalCarried, unusedCarried},
 	OpDot & ir.Place:          {dotOfOne},

@@ -49,7 +49,7 @@ func exitSecond(b *ir.Builder, op *ir.Op) bool {
 //	  continue %i + 1, %y                         }
 //	}
 //
-// The test may stand at the end, where the first iteration runs anyhow:
+// The test may stand at the end, where the first iteration runs anyhow; the maximum is %hi where a branch around the loop asks for 0 < %hi:
 //
 //	loop inits(0, %x) (%i, %v) {                  for 0 to max(%hi, 1) step 1, inits(%x) (%i, %v) {
 //	  ..                                    =>      ..
@@ -76,7 +76,8 @@ func CountLoop(b *ir.Builder, op *ir.Op, steps func(step Addi, bound *ir.Value, 
 		return false
 	}
 	by, known := SplatInt(c.steps[0].Rhs())
-	if c.atEnd && !(known && c.begins(by)) || c.countsBehind() && !(known && by == 1) {
+	c.enters = lessInside(op, c.Init(c.k), c.bound, c.test.Signedness())
+	if c.atEnd && !c.enters && !(known && c.begins(by)) || c.countsBehind() && !(known && by == 1) {
 		return false
 	}
 	c.replace(b)
@@ -86,15 +87,16 @@ func CountLoop(b *ir.Builder, op *ir.Op, steps func(step Addi, bound *ir.Value, 
 // counted is a loop that its counter leaves.
 type counted struct {
 	ir.Flow
-	exit  *ir.Op // the branch that breaks
-	stay  *ir.Block
-	end   *ir.Op // the break
-	test  Cmpi
-	bound *ir.Value
-	atEnd bool   // the test says whether there is another iteration
-	k     int    // which carried value counts
-	steps []Addi // by continue: what it passes on
-	exits []int  // by result: the carried value that it is, or -1 for what comes from outside
+	exit   *ir.Op // the branch that breaks
+	stay   *ir.Block
+	end    *ir.Op // the break
+	test   Cmpi
+	bound  *ir.Value
+	atEnd  bool   // the test says whether there is another iteration
+	enters bool   // a branch around the loop says that the counter begins below the bound
+	k      int    // which carried value counts
+	steps  []Addi // by continue: what it passes on
+	exits  []int  // by result: the carried value that it is, or -1 for what comes from outside
 }
 
 func newCounted(op *ir.Op) (c counted, ok bool) {
@@ -232,7 +234,7 @@ func (c *counted) begins(by int64) bool {
 // replace makes the for.
 func (c *counted) replace(b *ir.Builder) {
 	lower, upper, s := c.Init(c.k), c.bound, c.test.Signedness()
-	if t := AsTile(lower); c.atEnd {
+	if t := AsTile(lower); c.atEnd && !c.enters {
 		first, _ := SplatInt(lower)
 		upper = NewMaxi(b, upper, Const(b, t, first+1), s).Result()
 	}
@@ -264,4 +266,92 @@ func (c *counted) replace(b *ir.Builder) {
 		to.Append(o)
 	}
 	c.Op.Erase()
+}
+
+// lessInside reports whether a branch in which an op stands, not too far around it, says that x is below y.
+func lessInside(op *ir.Op, x, y *ir.Value, s def.Signedness) bool {
+	for range maxGuards {
+		parent := op.ParentOp()
+		if parent == nil {
+			return false
+		}
+		if branch, ok := ir.As[If](parent); ok && saysLess(branch.Cond(), op.Block() == branch.Then(), x, y, s) {
+			return true
+		}
+		op = parent
+	}
+	return false
+}
+
+// saysLess reports whether x is below y where a condition has a value.
+func saysLess(cond *ir.Value, is bool, x, y *ir.Value, s def.Signedness) bool {
+	c, ok := ir.DefinedBy[Cmpi](cond)
+	if !ok || c.Signedness() != s {
+		return false
+	}
+	p, l, r := c.Predicate(), c.Lhs(), c.Rhs()
+	if !is {
+		p = negated[p]
+	}
+	if p == def.PredGreater {
+		p, l, r = def.PredLess, r, l
+	}
+	return p == def.PredLess && sameNumber(l, x) && sameNumber(r, y)
+}
+
+// sameNumber reports whether two values are one, or equal constants of one type.
+func sameNumber(x, y *ir.Value) bool {
+	c, ok := SplatValue(x)
+	d, yes := SplatValue(y)
+	return x == y || ok && yes && c == d && x.Type() == y.Type()
+}
+
+// guardedLoop: a for in a branch that asks whether it has an iteration needs no branch.
+//
+//	%r = if %lo < %hi {
+//	  %s = for %lo to %hi step 1, inits(%x) {..}
+//	  yield %s                                       =>      %r = for %lo to %hi step 1, inits(%x) {..}
+//	} else {
+//	  yield %x
+//	}
+func guardedLoop(_ *ir.Builder, op *ir.Op) bool {
+	branch := If{op}
+	for _, is := range []bool{true, false} {
+		block, other := branch.Then(), branch.Else()
+		if !is {
+			block, other = other, block
+		}
+		if block == nil || !ir.Is[Yield](block.Terminator()) || other != nil && !ir.Is[Yield](other.First()) {
+			continue
+		}
+		loop, ok := ir.As[For](block.Terminator().Prev())
+		if !ok || !pureUpTo(loop.Op, block.First(), ir.Pure|ir.Speculatable) || !asksForOne(branch.Cond(), is, loop) || !passesBy(loop, block, other) {
+			continue
+		}
+		replaceByBlock(op, block)
+		return true
+	}
+	return false
+}
+
+// asksForOne reports whether a for has an iteration where a condition has a value, and no other time.
+func asksForOne(cond *ir.Value, is bool, loop For) bool {
+	s := def.Signed
+	if loop.Unsigned() {
+		s = def.Unsigned
+	}
+	return saysLess(cond, is, loop.Lower(), loop.Upper(), s)
+}
+
+// passesBy reports whether what the other way of a branch yields is what the way with a loop yields where that has no iteration.
+func passesBy(loop For, block, other *ir.Block) bool {
+	for i, v := range block.Terminator().Operands() {
+		if v.DefiningOp() == loop.Op {
+			v = loop.Inits()[v.Index()]
+		}
+		if !sameNumber(v, other.Terminator().Operand(i)) {
+			return false
+		}
+	}
+	return true
 }

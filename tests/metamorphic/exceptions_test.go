@@ -12,23 +12,7 @@ var exceptions = []struct {
 	gpus, kernels string
 	because       string
 }{
-	{
-		"for-as-do-while", "sm_80 sm_90 sm_100",
-		"gemm_bf16_8192_128x256x64_persistent gemm_f16_4096_128x128x64_persistent group_gemm_bf16_8_128x128x64 group_gemm_bf16_8_128x256x64",
-		"the inner loop stands in an if that asks whether it has an iteration, so copies do not run ahead from tile to tile",
-	},
-	{"for-as-do-while", "sm_80 sm_90", "gemm_bf16_8192_256x256x64_2cta", "the loop over halves of the tile stands in an if: copies do not run ahead from half to half"},
-	{
-		"for-as-do-while", "sm_80 sm_90 sm_100",
-		"attention_f16_d128_causal_128x128 attention_f16_d128_causal_128x64 attention_f16_d64_causal_128x128 attention_f16_d64_causal_128x64",
-		"the loop up to the diagonal stands in an if: it is not joined with the one that masks",
-	},
-	{
-		"for-as-do-while", "sm_80", "attention_f16_d128_128x128 attention_f16_d128_128x64 attention_f16_d64_128x64 gemm_f8e4m3fn_8192_128x256x128_nt",
-		"factors that are loaded once stand before the if, and share no memory with the copies of the loop in it",
-	},
-	{"for-as-do-while", "sm_100", "gemm_f32_4096_128x128x32_tf32 gemm_f32_8192_128x256x32_tf32", "sums that an if gives leave tensor memory"},
-	{"for-as-do-while", "sm_80 sm_90 sm_100", "reduce_sum_f32_64m softmax_f32_8192x4096", "the step is an extent of the grid, so a counter that is ahead may wrap"},
+	{"for-as-do-while", "sm_80 sm_90 sm_100", "softmax_f32_8192x4096", "the step is an extent of the grid, so a counter that is ahead may wrap"},
 	{"for-as-while", "sm_80 sm_90 sm_100", "softmax_f32_8192x4096", "the step is an extent of the grid, so a counter that is ahead may wrap"},
 	{
 		"turn-product", "sm_80 sm_90 sm_100",

@@ -42,7 +42,7 @@ var patterns = ir.Table[[]pattern]{
 	OpReshape & ir.Place:      {reshapeOfReshape},
 	OpBroadcast & ir.Place:    {broadcastOfBroadcast},
 	OpSplat & ir.Place:        {splatOfReshape},
-	OpPermute & ir.Place:      {permuteOfPermute},
+	OpPermute & ir.Place:      {permuteOfPermute, turnedBack},
 	OpExtract & ir.Place:      {extractOfSplat},
 	OpReduce & ir.Place:       {reduceOfOne},
 	OpScan & ir.Place:         {scanOfOne},

@@ -21,7 +21,7 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 		if k, ok = AtomOf(s, types, e, warps, takes); !ok {
 			continue
 		}
-		if sum := sumResult(op); k.Atom.Tensor != nil && !k.Swap && (combinesWithRow(sum, map[*ir.Value]bool{}) || transposedForRows(sum)) {
+		if sum := sumResult(op); k.Atom.Tensor != nil && !k.Swap && combinesWithRow(sum, map[*ir.Value]bool{}) {
 			swapped := func(k atom.Candidate) bool { return k.Atom.Tensor != nil && k.Swap && takes(k) }
 			if t, found := AtomOf(s, types, e, warps, swapped); found && t.Atom.Rate >= k.Atom.Rate {
 				return t, true
@@ -101,20 +101,6 @@ func combinesWithRow(v *ir.Value, seen map[*ir.Value]bool) bool {
 			n := len(from)
 			return n > 1 && from[n-2] == 1 && from[n-1] > 1
 		}) || combinesWithRow(op.Result(0), seen)
-	})
-}
-
-// transposedForRows reports whether a product's result is transposed for a consumer that wants threads to hold whole rows: as computed,
-// those are columns.
-func transposedForRows(v *ir.Value) bool {
-	return slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool {
-		op := u.Owner()
-		if op.Code() != tileaa.OpPermute {
-			return false
-		}
-		p := tileaa.PermutationOf(op)
-		n := len(p)
-		return n > 1 && p[n-1] == n-2 && p[n-2] == n-1 && reachesRowConsumer(op.Result(0), true, map[*ir.Value]bool{})
 	})
 }
 

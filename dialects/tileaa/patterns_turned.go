@@ -79,9 +79,78 @@ func turnBack(b *ir.Builder, v *ir.Value, p ir.I32Array) *ir.Value {
 
 // permuted is a tile type with its dimensions permuted.
 func permuted(b *ir.Builder, t *TileType, p ir.I32Array) *TileType {
-	shape := make([]int64, len(p))
-	for i, k := range p {
-		shape[i] = t.Shape[k]
+	return Tile(b.Ctx, t.Elem, permutedList(t.Shape, p)...)
+}
+
+// loadedTurned: a tile of an array with its dimensions exchanged that is permuted back is a tile of the array.
+//
+//	tiled_load (block_tile %m, indices(%j, %i) {dim_map = [1, 0]})
+//	permute .. {permutation = [1, 0]}                                  =>      tiled_load (block_tile %m, indices(%i, %j) {dim_map = [0, 1]})
+func loadedTurned(b *ir.Builder, op *ir.Op) bool {
+	load, ok := ir.DefinedBy[TiledLoad](op.Operand(0))
+	if !ok || !load.Result().HasOneUse() || AsTile(op.Result(0)).Layout != nil {
+		return false
 	}
-	return Tile(b.Ctx, t.Elem, shape...)
+	block, ok := straightBlock(b, load.Op, permutation(op))
+	if ok {
+		load.SetBlock(block)
+		load.Result().SetType(op.Result(0).Type())
+		replace(op, load.Result())
+	}
+	return ok
+}
+
+// storedTurned: a tile that is permuted for an array with its dimensions exchanged is stored as it is.
+func storedTurned(b *ir.Builder, op *ir.Op) bool {
+	store := TiledStore{op}
+	turn, ok := ir.DefinedBy[Permute](store.Value())
+	if !ok || AsTile(store.Value()).Layout != nil {
+		return false
+	}
+	back := make(ir.I32Array, len(turn.Permutation()))
+	for i, k := range turn.Permutation() {
+		back[k] = int32(i)
+	}
+	block, ok := straightBlock(b, op, back)
+	if ok {
+		store.SetBlock(block)
+		store.SetValue(turn.Source())
+	}
+	return ok
+}
+
+// straightBlock is the block of an access with dimension p[i] for dimension i, before the access, if so it has those of the array in their order.
+func straightBlock(b *ir.Builder, access *ir.Op, p ir.I32Array) (v *ir.Value, ok bool) {
+	old, ok := BlockOf(access)
+	if !ok {
+		return nil, false
+	}
+	if _, sparse := old.SparseDim(); sparse {
+		return nil, false
+	}
+	for i, k := range p {
+		if int(old.DimMap()[k]) != i {
+			return nil, false
+		}
+	}
+	o := BlockTileOptions{Inbounds: permutedList(old.Inbounds(), p), Anywhere: permutedList(old.Anywhere(), p), Mapless: old.Mapless()}
+	if pad, padded := old.Padding(); padded {
+		o.Padding = &pad
+	}
+	t := old.Result().Type().(*BlockType)
+	b.Before(access).Loc = old.Op.Loc()
+	return NewBlockTile(b, Block(b.Ctx, t.Elem, permutedList(t.Shape, p)...), old.Memref(), permutedList(old.Indices(), p),
+		permutedList(old.Traversal(), p), permutedList(old.DimMap(), p), o).Result(), true
+}
+
+// permutedList has element p[i] of a list for element i; no list stays none.
+func permutedList[S ~[]E, E any](list S, p ir.I32Array) S {
+	if list == nil {
+		return nil
+	}
+	to := make(S, len(p))
+	for i, k := range p {
+		to[i] = list[k]
+	}
+	return to
 }

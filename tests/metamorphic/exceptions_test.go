@@ -14,8 +14,6 @@ var exceptions = []struct {
 }{
 	{"for-as-do-while", "sm_80 sm_90 sm_100", "softmax_f32_8192x4096", "the step is an extent of the grid, so a counter that is ahead may wrap"},
 	{"for-as-while", "sm_80 sm_90 sm_100", "softmax_f32_8192x4096", "the step is an extent of the grid, so a counter that is ahead may wrap"},
-	{"turn-tile", "sm_100", "attention_f16_d128_causal_128x64 attention_f16_d64_causal_128x64", "a factor whose tile is turned and permuted back is priced otherwise"},
-	{"turn-tile", "sm_90", "gemm_f8e4m3fn_4096_128x128x128_nt", "a factor whose tile is turned and permuted back is priced otherwise"},
 }
 
 // excused is the reason why a rewriting of a kernel costs something, or "".

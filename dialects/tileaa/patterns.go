@@ -39,6 +39,7 @@ var patterns = ir.Table[[]pattern]{
 	OpPow & ir.Place:          {smallPower},
 	OpPowi & ir.Place:         {smallPower},
 	OpIntToPtr & ir.Place:     {intToPtrOfPtr},
+	OpOffset & ir.Place:       {uniformStep},
 	OpReshape & ir.Place:      {reshapeOfReshape},
 	OpBroadcast & ir.Place:    {broadcastOfBroadcast},
 	OpSplat & ir.Place:        {splatOfReshape},

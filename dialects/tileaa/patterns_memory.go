@@ -296,3 +296,27 @@ func loadAs(b *ir.Builder, op *ir.Op, to ir.Type) bool {
 	l.SetBlock(n)
 	return true
 }
+
+// uniformStep: all pointers of a tile that are moved alike are those of an array that begins elsewhere, so that each is computed of one register and what is alike.
+// A step that is known stays, since instructions add it.
+//
+//	%q = offset (splat %p), %x          %q = offset %p, %s
+//	offset %q, (splat %s)         =>    offset (splat %q), %x
+func uniformStep(b *ir.Builder, op *ir.Op) bool {
+	move := Offset{op}
+	step, ok := ir.DefinedBy[Splat](move.Offset())
+	if !ok {
+		return false
+	}
+	inner, ok := ir.DefinedBy[Offset](move.Ptr())
+	if !ok {
+		return false
+	}
+	base, ok := ir.DefinedBy[Splat](inner.Ptr())
+	if !ok || AsTile(move.Result()).Layout != nil {
+		return false
+	}
+	t := AsTile(inner.Ptr())
+	moved := NewOffset(b, base.Source(), step.Source(), OffsetOptions{}).Result()
+	return replace(op, NewOffset(b, NewSplat(b, t, moved).Result(), inner.Offset(), OffsetOptions{}).Result())
+}

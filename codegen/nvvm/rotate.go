@@ -356,8 +356,8 @@ func (r *rotation) fits(limit int) bool {
 		}
 	}
 	for _, i := range slices.Backward(r.order) {
-		if r.here[i].phi {
-			continue
+		if r.here[i].phi || !alive[i] && r.is(i, pure) {
+			continue // a phi, or what nobody uses
 		}
 		if alive[i] {
 			alive[i] = false

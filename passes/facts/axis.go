@@ -73,9 +73,9 @@ func (r *Fact) divAxes(x, y Fact, signed bool, rounding def.Rounding) {
 	}
 }
 
-// remAxes: between two multiples of y the remainder counts up.
+// remAxes: between two multiples of y the remainder counts up, as that of x that is not negative by -y is that by y.
 func (r *Fact) remAxes(x, y Fact, signed bool) {
-	if signed && (x.SMin < 0 || y.SMin <= 0) {
+	if signed && x.SMin < 0 {
 		return
 	}
 	for d := range r.Contig {

@@ -16,7 +16,7 @@ func evaluateCut(whole *pricing, plan *tileaa.PlanAttr, how string) (c candidate
 		return candidate{}, false
 	}
 	defer cut.Erase()
-	return evaluate(newPricing(whole.s, cut, slice.ProductsOf(whole.s, cut)), plan, how), true
+	return evaluate(newPricing(whole.s, cut, productsOf(whole.s, cut)), plan, how), true
 }
 
 // evaluate is the candidate of a plan, priced on a copy of the entry that is cut as it says.

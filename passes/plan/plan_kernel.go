@@ -115,7 +115,7 @@ func explain(list []candidate, chosen candidate) string {
 
 // candidates lists the plans of an entry, best first.
 func candidates(s *pass.State, entry *ir.Op) []candidate {
-	products := slice.ProductsOf(s, entry)
+	products := productsOf(s, entry)
 	d := products.Demands
 	if d.TileBits == 0 {
 		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1, cost.NonAccumulatorRegisters, math.MaxInt), cost: price{quarters: cost.SpreadCost(0, 1).Quarters()}}}
@@ -271,7 +271,7 @@ func wholePlan(costs *pricing, warps int) candidate {
 	s, entry, products := costs.s, costs.entry, costs.products
 	rows := oneRowTilePerWarpgroup(products, entry, warps)
 	c := candidate{name: ir.Count(warps, "warp"), why: misfit(s, entry, products.Demands, warps, nil, cost.ProductShape{OneRowTile: rows, SharedSlot: costs.sharesSlot(warps)})}
-	if c.why == "" && costs.biggestTileBits()/32/(layout.WarpSize*warps) > cost.AccumulatorTarget {
+	if c.why == "" && products.TileBits/32/(layout.WarpSize*warps) > cost.AccumulatorTarget {
 		c.why = "a tile takes too many registers"
 	}
 	if c.why == "" {

@@ -25,7 +25,6 @@ type pricing struct {
 	cutCosts map[cutKey]int
 	tilings  map[tilingKey]cachedTiling
 	loops    map[int][]loopCost // by number of warps
-	bits     int                // cache of biggestTileBits; 0: not computed yet
 	launched int                // kernel.LaunchedBlocks
 }
 
@@ -52,15 +51,13 @@ type cachedTiling struct {
 	ok bool
 }
 
-// biggestTileBits is the bits of the biggest tile that threads hold.
-func (p *pricing) biggestTileBits() int {
-	if p.bits == 0 {
-		p.bits = p.products.TileBits
-		if pointersAreCopied(p.s, p.products.Facts(), p.entry) {
-			p.bits = p.products.ValueBits // a thread has a pointer for an access, not one for each element that it loads
-		}
+// productsOf are the products of an entry, with what is known of the loads that bring their factors.
+func productsOf(s *pass.State, entry *ir.Op) *slice.Products {
+	ps, all := slice.ProductsOf(s, entry), false
+	if ps.Copied, all = copiedPointers(s, ps.Facts(), entry); all {
+		ps.TileBits = ps.ValueBits // a thread has a pointer for an access, not one for each element that it loads
 	}
-	return p.bits
+	return ps
 }
 
 // cutCost is cost.CutProduct, -1 where that has no answer.

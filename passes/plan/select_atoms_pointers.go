@@ -60,17 +60,30 @@ func pointerVector(known *facts.Facts, op tileaa.PtrAccess) (fast int, vec int64
 	return fast, vec, ends
 }
 
-// pointersAreCopied reports whether an entry loads factors of products through tiles of pointers, and all of them go to shared memory by asynchronous
-// copies.
-func pointersAreCopied(s *pass.State, known *facts.Facts, entry *ir.Op) bool {
-	found, all := false, true
-	for load := range factorLoads(s, entry) { // all of them: the order cannot matter
-		if p, ok := ir.As[tileaa.PtrAccess](load); ok && tileaa.IsRanked(p.Ptr()) {
-			_, vec, _ := pointerVector(known, p)
-			found, all = true, all && copiesToShared(s, known, load, vec*elemBytes(load))
-		}
+// copiedPointers are the loads of an entry that bring factors of products through tiles of pointers, and go to shared memory by asynchronous copies,
+// perhaps in a version of their loop that promises what makes them wide. all reports whether there are such loads, and all go there.
+func copiedPointers(s *pass.State, known *facts.Facts, entry *ir.Op) (copied map[*ir.Op]bool, all bool) {
+	copied = map[*ir.Op]bool{}
+	feeds := factorLoads(s, entry)
+	if len(feeds) == 0 {
+		return copied, false
 	}
-	return found && all
+	promised, n := &version{versioner: &versioner{s: s, entry: entry, known: known}, feeds: feeds}, 0
+	s.Walk(entry, ir.PreOrder, func(load *ir.Op) {
+		p, ok := ir.As[tileaa.PtrAccess](load)
+		if !ok || !feeds[load] || !tileaa.IsRanked(p.Ptr()) {
+			return
+		}
+		_, vec, _ := pointerVector(known, p)
+		bytes := vec * elemBytes(load)
+		if loop := ir.EnclosingLoop(load); bytes < layout.WidestAccess && loop != nil && promised.widens(load, func(v *ir.Value) bool { return ir.DefinedOutside(v, loop) }) {
+			bytes = layout.WidestAccess
+		}
+		if n++; copiesToShared(s, known, load, bytes) {
+			copied[load] = true
+		}
+	})
+	return copied, n > 0 && n == len(copied)
 }
 
 // leftOf computes how many elements of an access of vec elements lie before all of these ends, where the first one does:

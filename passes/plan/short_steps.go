@@ -63,7 +63,7 @@ func shortPlan(s *pass.State, entry *ir.Op, deep []int, warps, bytes int) (c can
 	if !slices.Equal(loopDepths(s, cut), deep) {
 		return candidate{}, false
 	}
-	costs := newPricing(s, cut, slice.ProductsOf(s, cut))
+	costs := newPricing(s, cut, productsOf(s, cut))
 	c = wholePlan(costs, warps)
 	c.name, c.products, c.pricing = fmt.Sprintf("%s, steps of %d bytes", c.name, bytes), nil, costs
 	if c.plan != nil {

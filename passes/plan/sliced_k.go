@@ -75,7 +75,7 @@ func slicedPlans(whole *pricing, warps []int, n int) (list []candidate) {
 		return nil
 	}
 	defer cut.Erase()
-	costs := newPricing(s, cut, slice.ProductsOf(s, cut))
+	costs := newPricing(s, cut, productsOf(s, cut))
 	for _, w := range warps {
 		plan := newPlan(s, whole.entry, costs.products.Demands, w, productRegisters(costs.products.Demands, w), math.MaxInt)
 		plan.SlicesK = n

@@ -106,7 +106,7 @@ func (v *versioner) nest(op *ir.Op, behind []*ir.Op) {
 		}
 	})
 	feeds := factorLoads(v.s, op)
-	x := &version{versioner: v, members: []*ir.Op{op}, has: map[*ir.Op]bool{op: true}}
+	x := &version{versioner: v, feeds: feeds, members: []*ir.Op{op}, has: map[*ir.Op]bool{op: true}}
 	v.s.Walk(op, ir.PreOrder, func(in *ir.Op) {
 		if feeds[in] || loops[ir.EnclosingLoop(in)] {
 			x.suppose(in, func(y *ir.Value) bool { return ir.DefinedOutside(y, op) })

@@ -5,17 +5,12 @@ import (
 
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/facts"
 )
 
 // This file finds what must be true of the values that accesses follow from for them to be as wide as can be.
-
-// promise is a value that is a multiple of a power of two; of 0: that is 1.
-type promise struct {
-	value   *ir.Value
-	divisor uint64
-}
 
 // gains reports whether a thread makes several accesses for a load or a store where it could make fewer.
 func (v *version) gains(op *ir.Op) bool {
@@ -51,9 +46,11 @@ const maxFailures = 64
 // suppose adds what an access would have to know to be as wide as can be, if all of it can be tested and agrees with what others want. It reports
 // whether the access will be.
 func (v *version) suppose(op *ir.Op, testable func(*ir.Value) bool) bool {
-	if !v.gains(op) {
-		return false
-	}
+	return v.gains(op) && v.widens(op, testable)
+}
+
+// widens is suppose of an access that gains by it.
+func (v *version) widens(op *ir.Op, testable func(*ir.Value) bool) bool {
 	if v.wide(op, nil) {
 		return true
 	}
@@ -89,12 +86,12 @@ func (v *version) supposeWhole(op *ir.Op, testable func(*ir.Value) bool) {
 	if v.known.BlockMaskVector(block, d) >= v.known.BlockVector(block, d) {
 		return
 	}
-	p := promise{v.known.ExtentOf(block, d), elementsOf(op)}
+	p := multiple(v.known.ExtentOf(block, d), elementsOf(op))
 	if p.value == nil || !testable(p.value) || v.contradicts(p) {
 		return
 	}
 	supposed := v.known.Anew()
-	supposed.Suppose(p.value, p.divisor)
+	p.suppose(supposed)
 	if supposed.BlockMaskVector(block, d)*elemBytes(op) >= layout.WidestAccess {
 		v.add(p)
 	}
@@ -106,7 +103,7 @@ func (v *version) wide(op *ir.Op, more []promise) bool {
 	if supposed == nil || len(more) > 0 {
 		supposed = v.known.Anew()
 		for _, p := range slices.Concat(v.promises, more) {
-			supposed.Suppose(p.value, p.divisor)
+			p.suppose(supposed)
 		}
 	}
 	if len(more) == 0 {
@@ -122,7 +119,7 @@ func elementsOf(op *ir.Op) uint64 {
 
 // arrayPromises are those of the array of a block: of where it begins, and of its strides.
 func arrayPromises(known *facts.Facts, op *ir.Op, m tileaa.MakeMemref) []promise {
-	list := []promise{{m.Base(), layout.WidestAccess}}
+	list := []promise{multiple(m.Base(), layout.WidestAccess)}
 	t := m.Result().Type().(*tileaa.MemrefType)
 	side := len(t.Strides) - 1 // the dimension whose elements lie side by side: one that is known to, else the last
 	for a := range t.Strides {
@@ -135,9 +132,9 @@ func arrayPromises(known *facts.Facts, op *ir.Op, m tileaa.MakeMemref) []promise
 		switch {
 		case stride == nil:
 		case a == side:
-			list = append(list, promise{stride, 0})
+			list = append(list, one(stride))
 		default:
-			list = append(list, promise{stride, elementsOf(op)})
+			list = append(list, multiple(stride, elementsOf(op)))
 		}
 	}
 	return list
@@ -147,25 +144,32 @@ func arrayPromises(known *facts.Facts, op *ir.Op, m tileaa.MakeMemref) []promise
 const maxParameters = 12
 
 // pointerPromises are those of the parameters from which pointers follow: all are multiples, or one of them is the distance between neighbours; without
-// those that do not matter.
+// those that do not matter. For factors of products, which copies bring then, what is divided on the way may have to be positive, too; others gain too little
+// from wide accesses for a second version.
 func (v *version) pointerPromises(op *ir.Op, ptr *ir.Value) []promise {
 	var all []promise
-	for _, x := range v.parameters(ptr) {
+	parameters, divided := v.origins(ptr)
+	for _, x := range parameters {
 		divisor := elementsOf(op)
 		if isPointer(x) {
 			divisor = layout.WidestAccess
 		}
-		all = append(all, promise{x, divisor})
+		all = append(all, multiple(x, divisor))
 	}
 	if len(all) > maxParameters {
 		return nil
 	}
 	found := v.wide(op, all)
+	if !found && v.feeds[op] && len(divided) <= maxParameters {
+		for _, x := range divided {
+			all = append(all, small(x))
+		}
+		found = v.wide(op, all)
+	}
 	for i := len(all) - 1; i >= 0 && !found; i-- { // what columns are multiplied by comes last in most programs
-		if all[i].divisor < layout.WidestAccess {
-			divisor := all[i].divisor
-			if all[i].divisor = 0; !v.wide(op, all) {
-				all[i].divisor = divisor
+		if p := all[i]; p.kind == isMultiple && !isPointer(p.value) {
+			if all[i] = one(p.value); !v.wide(op, all) {
+				all[i] = p
 				continue
 			}
 			found = true
@@ -181,8 +185,9 @@ func (v *version) pointerPromises(op *ir.Op, ptr *ir.Value) []promise {
 	return all
 }
 
-// parameters are the arguments of the entry from which a value follows by pure operations and loops.
-func (v *version) parameters(x *ir.Value) (list []*ir.Value) {
+// origins are the arguments of the entry from which a value follows by pure operations and loops, and the scalars in what is divided on the way as a
+// signed number that may be negative.
+func (v *version) origins(x *ir.Value) (parameters, divided []*ir.Value) {
 	seen := map[*ir.Value]bool{}
 	var visit func(x *ir.Value)
 	visit = func(x *ir.Value) {
@@ -196,14 +201,53 @@ func (v *version) parameters(x *ir.Value) (list []*ir.Value) {
 				visit(i)
 			}
 		} else if op := x.DefiningOp(); op != nil && op.MovesFreely() {
+			if dividesSigned(op) && v.known.Of(op.Operand(0)).SMin < 0 {
+				divided = append(divided, v.scalarsOf(op.Operand(0))...)
+			}
 			for _, o := range op.Operands() {
 				visit(o)
 			}
 		} else if t := tileaa.AsTile(x); op == nil && x.Block() == v.entry.Body() && t != nil && (ir.IsInt(t.Elem) || isPointer(x)) {
-			list = append(list, x)
+			parameters = append(parameters, x)
 		}
 	}
 	visit(x)
+	return parameters, divided
+}
+
+// dividesSigned reports whether an op is the quotient or the remainder of a tile of signed numbers.
+func dividesSigned(op *ir.Op) bool {
+	if q, ok := ir.As[tileaa.Divi](op); ok {
+		return tileaa.IsRanked(q.Result()) && q.Signedness() == def.Signed
+	}
+	r, ok := ir.As[tileaa.Remi](op)
+	return ok && tileaa.IsRanked(r.Result()) && r.Signedness() == def.Signed
+}
+
+// scalarsOf are the scalars from which a tile follows element by element, if they are not known to be small.
+func (v *version) scalarsOf(tile *ir.Value) (list []*ir.Value) {
+	seen := map[*ir.Value]bool{}
+	var visit func(x *ir.Value)
+	visit = func(x *ir.Value) {
+		v.s.Step()
+		op := x.DefiningOp()
+		if seen[x] || op == nil || !op.MovesFreely() {
+			return
+		}
+		seen[x] = true
+		if s, ok := ir.As[tileaa.Splat](op); ok {
+			if n := tileaa.ElemBits(tileaa.AsTile(s.Source()).Elem); n >= 8 && !isPointer(s.Source()) && !v.isKnown(small(s.Source())) {
+				list = append(list, s.Source())
+			}
+			return
+		}
+		for _, o := range op.Operands() {
+			if tileaa.IsRanked(o) {
+				visit(o)
+			}
+		}
+	}
+	visit(tile)
 	return list
 }
 
@@ -214,27 +258,4 @@ func isPointer(v *ir.Value) bool {
 	}
 	_, ok := t.Elem.(*tileaa.PtrType)
 	return ok
-}
-
-// contradicts reports whether a value cannot be what two accesses want.
-func (v *version) contradicts(p promise) bool {
-	return slices.ContainsFunc(v.promises, func(q promise) bool { return q.value == p.value && (q.divisor == 0) != (p.divisor == 0) })
-}
-
-// isKnown reports whether a promise needs no test.
-func (v *version) isKnown(p promise) bool {
-	f := v.known.Of(p.value)
-	one, ok := f.Constant()
-	return p.divisor == 0 && ok && one == 1 || p.divisor > 0 && (f.ZeroBits >= f.Width || uint64(1)<<f.ZeroBits >= p.divisor)
-}
-
-// add adds a promise.
-func (v *version) add(p promise) {
-	for i, q := range v.promises {
-		if q.value == p.value {
-			v.promises[i].divisor = max(q.divisor, p.divisor)
-			return
-		}
-	}
-	v.promises = append(v.promises, p)
 }

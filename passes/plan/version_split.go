@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
+	"slices"
+
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/facts"
 )
@@ -12,6 +14,7 @@ type version struct {
 	*versioner
 	members  []*ir.Op // in order; what stands between them needs none of their results
 	has      map[*ir.Op]bool
+	feeds    map[*ir.Op]bool // loads that bring factors of products
 	promises []promise
 	supposed *facts.Facts // what is known with the promises; nil if there are new ones
 	b        *ir.Builder
@@ -85,45 +88,16 @@ func (v *version) earliest(op *ir.Op) *ir.Op {
 	return op
 }
 
-// test is whether all promises hold.
-func (v *version) test(b *ir.Builder) *ir.Value {
-	i64, i1 := tileaa.Tile(v.s.Ctx, v.s.Ctx.Int(64)), tileaa.Tile(v.s.Ctx, v.s.Ctx.Int(1))
-	low := tileaa.Const(b, i64, 0) // bits that must be 0
-	var ok *ir.Value
-	and := func(c *ir.Value) {
-		if ok != nil {
-			c = tileaa.NewAndi(b, ok, c).Result()
-		}
-		ok = c
-	}
-	for _, p := range v.promises {
-		t := tileaa.AsTile(p.value)
-		if p.divisor == 0 {
-			and(tileaa.NewCmpi(b, i1, p.value, tileaa.Const(b, t, 1), def.Signed, tileaa.CmpiOptions{Predicate: def.PredEqual}).Result())
-			continue
-		}
-		x := p.value
-		if isPointer(x) {
-			x = tileaa.NewPtrToInt(b, i64, x).Result()
-		} else if tileaa.ElemBits(t.Elem) < 64 {
-			x = tileaa.NewExti(b, i64, x, def.Unsigned).Result()
-		}
-		x = tileaa.NewAndi(b, x, tileaa.Const(b, i64, int64(p.divisor-1))).Result()
-		low = tileaa.NewOri(b, low, x).Result()
-	}
-	and(tileaa.NewCmpi(b, i1, low, tileaa.Const(b, i64, 0), def.Signed, tileaa.CmpiOptions{Predicate: def.PredEqual}).Result())
-	return ok
-}
-
 // promised makes the first version: the members, and what they take from outside that follows from what is promised.
 func (v *version) promised() (copies []*ir.Op) {
 	v.renewed, v.same = ir.Mapping{}, map[*ir.Value]bool{}
-	for _, p := range v.promises {
-		if p.divisor == 0 {
-			v.renewed[p.value] = tileaa.Const(v.b, tileaa.AsTile(p.value), 1)
-		} else {
-			v.renewed[p.value] = tileaa.NewAssume(v.b, p.value, &tileaa.DivByAttr{Divisor: p.divisor}).Result()
+	inOrder := func(p, q promise) int { return cmp.Compare(p.kind, q.kind) } // numbers are computed of parameters
+	for _, p := range slices.SortedStableFunc(slices.Values(v.promises), inOrder) {
+		x := p.value
+		if v.renew(x) {
+			p.value = v.renewed[x]
 		}
+		v.renewed[x] = p.assume(v.b)
 	}
 	for _, op := range v.members {
 		for _, x := range ir.Taken(op) {

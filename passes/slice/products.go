@@ -171,8 +171,10 @@ type Products struct {
 	s     *pass.State
 	known *facts.Facts
 	cache map[productKey]Product
-	fit   map[*ir.Op]bool // kernel.RingsFit, by the op around a product
-	turns map[*ir.Op]bool // kernel.StaggersOperands of those of which they do not
+	// Copied are loads through pointers that copies bring to shared memory, as they bring blocks.
+	Copied map[*ir.Op]bool
+	fit    map[*ir.Op]bool // kernel.RingsFit, by the op around a product
+	turns  map[*ir.Op]bool // kernel.StaggersOperands of those of which they do not
 }
 
 type productKey struct {
@@ -182,7 +184,7 @@ type productKey struct {
 
 // ProductsOf takes time linear in the entry, and so do all its answers together.
 func ProductsOf(s *pass.State, entry *ir.Op) *Products {
-	return &Products{kernel.DemandsOf(s, entry), s, facts.New(s.Ctx, entry), map[productKey]Product{}, map[*ir.Op]bool{}, map[*ir.Op]bool{}}
+	return &Products{Demands: kernel.DemandsOf(s, entry), s: s, known: facts.New(s.Ctx, entry), cache: map[productKey]Product{}, fit: map[*ir.Op]bool{}, turns: map[*ir.Op]bool{}}
 }
 
 // Of looks at a product for so many warps.
@@ -216,12 +218,12 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		_, _, alone := tileaa.LoadOf(v)
 		shared := p.OK && p.Atom.Atom.Group > 0 // a unit reads it there, in several loops as in one
 		// What threads multiply by in several loops stays in registers from one to the next.
-		copied = copied && load.Code() == tileaa.OpTiledLoad && (alone || shared || load.Block() == op.Block())
+		copied = copied && ps.copies(load) && (alone || shared || load.Block() == op.Block())
 		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape
 		own := [2]atom.Elem{types.A, types.B}[i]
 		held := elem != own && elem != atom.TF32 || !target.CpAsync.On(s.Target) || scaled || !copied
 		read := p.OK && p.Atom.Atom.Group > 0 && !(p.Atom.Atom.ReadsShared(i, p.Atom.Swap) && kernel.CopiesSuit(v, p.Atom.Atom, i == 1)) // by threads
-		if d := v.DefiningOp(); read || (d == nil || (d.Code() != tileaa.OpTiledLoad || ps.staggersOperands(op)) && (held || !ps.ringsFit(op)) || !target.CpAsync.On(s.Target) || scaled) && !inUnit {
+		if d := v.DefiningOp(); read || (d == nil || (!ps.copies(d) || ps.staggersOperands(op)) && (held || !ps.ringsFit(op)) || !target.CpAsync.On(s.Target) || scaled) && !inUnit {
 			n := ps.loadedBytes(v, map[*ir.Value]bool{})
 			if n > 0 && scaled {
 				n = max(n, int(tileaa.AsTile(v).NumElements())*elem.Bits()/8)
@@ -234,6 +236,9 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 	}
 	return p
 }
+
+// copies reports whether copies bring what an op loads.
+func (ps *Products) copies(op *ir.Op) bool { return op.Code() == tileaa.OpTiledLoad || ps.Copied[op] }
 
 // ringsFit reports whether copies bring what a product takes past the registers, in whatever shape it takes it.
 func (ps *Products) ringsFit(product *ir.Op) bool {

@@ -98,7 +98,7 @@ func (a *Pressure) During(op *ir.Op, warps int) int {
 func (a *Pressure) Add(op *ir.Op, v *ir.Value) {
 	at := a.at[op]
 	for i := at.begin; i <= at.end; i++ {
-		a.bits[i] += bitsOf(v)
+		a.bits[i] += BitsOf(v)
 		a.max = max(a.max, a.bits[i])
 	}
 }
@@ -113,7 +113,7 @@ func (l *liveness) carried(op *ir.Op) (most int) {
 	if f, ok := ir.LoopOf(op); ok {
 		for _, v := range f.Carried() {
 			if l.isAccumulator(v) {
-				most += bitsOf(v)
+				most += BitsOf(v)
 			}
 		}
 	}
@@ -377,7 +377,7 @@ func (l *liveness) sweep(count func(time, bits int)) {
 	alive := l.byRoot() // the bits of the values that are alive
 	now := 0
 	for _, e := range events {
-		home, bits := l.root(e.value), bitsOf(l.values[e.value])
+		home, bits := l.root(e.value), BitsOf(l.values[e.value])
 		now -= widest(alive[home])
 		if e.ends {
 			i := slices.Index(alive[home], bits)

@@ -28,9 +28,9 @@ func DemandsOf(s *pass.State, entry *ir.Op) Demands {
 			if !tileaa.IsRanked(r) {
 				continue
 			}
-			d.TileBits, d.ValueBits = max(d.TileBits, bitsOf(r)), max(d.ValueBits, min(bitsOf(r), 32*TileRegisters(r)))
+			d.TileBits, d.ValueBits = max(d.TileBits, BitsOf(r)), max(d.ValueBits, min(BitsOf(r), 32*TileRegisters(r)))
 			if tileaa.IsProduct(op) {
-				d.ProductBits = max(d.ProductBits, bitsOf(r))
+				d.ProductBits = max(d.ProductBits, BitsOf(r))
 			}
 		}
 	})
@@ -40,8 +40,8 @@ func DemandsOf(s *pass.State, entry *ir.Op) Demands {
 	return d
 }
 
-// bitsOf is what a tile of rank 1 or more takes.
-func bitsOf(v *ir.Value) int {
+// BitsOf is what a tile of rank 1 or more takes.
+func BitsOf(v *ir.Value) int {
 	t := tileaa.AsTile(v)
 	return int(t.NumElements()) * max(tileaa.ElemBits(t.Elem), 8)
 }

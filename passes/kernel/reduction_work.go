@@ -63,8 +63,8 @@ func ReductionWorkOf(s *pass.State, entry *ir.Op) (w ReductionWork) {
 		for _, r := range op.Results() {
 			reductionsBefore[r] = n
 			if tileaa.IsRanked(r) && r.HasUses() && !IsRematerialized(r) {
-				held += bitsOf(r)
-				freed[lastUse(r, at)] += bitsOf(r)
+				held += BitsOf(r)
+				freed[lastUse(r, at)] += BitsOf(r)
 			}
 		}
 		w.add(op, n)
@@ -106,8 +106,8 @@ func (w *ReductionWork) add(op *ir.Op, behind int) {
 		}
 	case op.Code() == tileaa.OpTiledStore || op.Code() == tileaa.OpStore:
 		if v := tileaa.StoredValue(op); tileaa.IsRanked(v) {
-			w.Widest = max(w.Widest, bitsOf(v)/8)
-			w.Stored, w.passes = w.Stored+bitsOf(v)/8, max(w.passes, behind+1)
+			w.Widest = max(w.Widest, BitsOf(v)/8)
+			w.Stored, w.passes = w.Stored+BitsOf(v)/8, max(w.passes, behind+1)
 		}
 	case op.Code() == tileaa.OpReduce:
 		shape := tileaa.ShapeOf(op.Operand(0))

@@ -20,7 +20,7 @@ func RowLoopOf(s *pass.State, loop *ir.Op, warps int) (r cost.RowLoop, ok bool) 
 			r.Exchanges++
 		case op.Code() == tileaa.OpTiledStore || op.Code() == tileaa.OpStore:
 			if v := tileaa.StoredValue(op); tileaa.IsRanked(v) {
-				r.StoredBytes += bitsOf(v) / 8
+				r.StoredBytes += BitsOf(v) / 8
 			}
 		case op.Traits().Has(ir.Elementwise) && op.NumResults() == 1:
 			r.Issue += issueOf(op)

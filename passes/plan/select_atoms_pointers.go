@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
@@ -9,6 +11,7 @@ import (
 	"tileiras/passes/facts"
 	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
+	"tileiras/passes/slice"
 )
 
 // This file decides about accesses through tiles of pointers.
@@ -84,6 +87,36 @@ func copiedPointers(s *pass.State, known *facts.Facts, entry *ir.Op) (copied map
 		}
 	})
 	return copied, n > 0 && n == len(copied)
+}
+
+// heldBits is the bits of the biggest tile of an entry but for those of which only places of wide accesses are computed: of these a thread has one element for an
+// access.
+func heldBits(s *pass.State, ps *slice.Products, entry *ir.Op) (most int) {
+	var ops []*ir.Op
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) { ops = append(ops, op) })
+	places := map[*ir.Value]bool{}
+	for _, op := range slices.Backward(ops) {
+		for _, r := range op.Results() {
+			if !tileaa.IsRanked(r) {
+				continue
+			}
+			if places[r] = r.HasUses() && op.MovesFreely() && !slices.ContainsFunc(r.Uses(), func(u *ir.Use) bool { return !makesPlace(ps, places, u) }); !places[r] {
+				most = max(most, kernel.BitsOf(r))
+			}
+		}
+	}
+	return most
+}
+
+// makesPlace reports whether a use of a tile is to say where a wide access is, or makes a tile of which only such uses are known.
+func makesPlace(ps *slice.Products, places map[*ir.Value]bool, u *ir.Use) bool {
+	p, ok := ir.As[tileaa.PtrAccess](u.Owner())
+	if !ok {
+		return u.Owner().NumResults() == 1 && places[u.Owner().Result(0)]
+	}
+	v := u.Owner().Operand(u.Index())
+	_, vec, _ := pointerVector(ps.Facts(), p)
+	return (v == p.Ptr() || v == p.Mask()) && (ps.Copied[p.Op] || vec*elemBytes(p.Op) >= layout.WidestAccess)
 }
 
 // leftOf computes how many elements of an access of vec elements lie before all of these ends, where the first one does:

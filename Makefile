@@ -151,7 +151,7 @@ speed: build ## Predicts the speed of our code beside NVIDIA's and Triton's, fro
 	$(GO) run ./tests/speed -bin $(BIN) -nvidia "$$nvidia" -triton "$$triton" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
 
 .PHONY: sweep
-sweep: build ## Predicts the speed of 275 kernels of many kinds and shapes beside NVIDIA's code, with cuTile Python from PyPI (SM=80,120, ONLY='attention gelu').
+sweep: build ## Predicts the speed of 278 kernels of many kinds and shapes beside NVIDIA's code, with cuTile Python from PyPI (SM=80,120, ONLY='attention gelu').
 	@mkdir -p $(TOOLS); rm -rf $(TOOLS)/sweep; nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) && python=$$(scripts/cutile.sh $(TOOLS)) || { cat $(TOOLS)/setup.log $(TOOLS)/frontends/setup.log; exit 1; }; \
 	$$python tests/corpus/src/sweep.py $(TOOLS)/sweep $(ONLY) > $(TOOLS)/sweep.log || { cat $(TOOLS)/sweep.log; exit 1; }; \
 	$(GO) run ./tests/speed -bin $(BIN) -corpus $(TOOLS)/sweep -nvidia "$$nvidia" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)

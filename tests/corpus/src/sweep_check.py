@@ -224,6 +224,11 @@ def neighbours(check):
 
 
 def fused(check):
+    for m, n, k in ((128, 128, 32), (128, 128, 64), (128, 256, 64)):
+        for M, N, K in ((m + 8, n + 16, 2 * k + 8), (m - 24, n - 48, k + 16)):
+            x, w = small((M, K), "f16"), small((K, N), "f16")
+            want = x.value @ w.value
+            check(f"gemm_wrapped_f16_{m}x{n}x{k}", (ceil(M / m), ceil(N / n)), x, w, result((M, N), "f16", want, 1e-2))
     for m, n, k in ((128, 128, 64), (64, 128, 64)):
         M, N, K = m + 8, 2 * n - 16, 2 * k
         x, w, t = small((M, K)), small((K, N)), integers((M,), 0, N, "i32")

@@ -96,6 +96,21 @@ def gemm_scattered(x, w, rows, weights, out, TM: C, TN: C, TK: C):
 
 
 @ct.kernel
+def gemm_wrapped(x, w, out, TM: C, TN: C, TK: C):
+    """A product as Triton writes it: through pointers of rows and columns that are remainders."""
+    i, j = ct.bid(0), ct.bid(1)
+    r, c = i * TM + ct.arange(TM, dtype=ct.int32), j * TN + ct.arange(TN, dtype=ct.int32)
+    rows, columns = r % x.shape[0], c % w.shape[1]
+    acc = ct.zeros((TM, TN), ct.float32)
+    for k in range(ct.cdiv(x.shape[1], TK)):
+        q = k * TK + ct.arange(TK, dtype=ct.int32)
+        a = ct.gather(x, (rows[:, None], q[None, :]), padding_value=0)
+        b = ct.gather(w, (q[:, None], columns[None, :]), padding_value=0)
+        acc = ct.mma(a, b, acc)
+    ct.scatter(out, (r[:, None], c[None, :]), acc.astype(out.dtype))
+
+
+@ct.kernel
 def gemm_codes(x, codes, table, scales, out, TM: C, TN: C, TK: C):
     """Weights are looked up in a table of 16 numbers."""
     i, j = ct.bid(0), ct.bid(1)
@@ -184,6 +199,10 @@ def products(put):
         put(f"gemm_codes_bf16_{m}x{t}x{k}", "A table of weights.", gemm_codes,
             [A("x", "bf16", (n, n)), A("codes", "i8", (n, n), CODES), A("table", "f32", (16,)),
              A("scales", "f32", (n // k, n)), A("out", "bf16", (n, n), ZEROS), K(m), K(t), K(k)],
+            [n // m, n // t], [], 2 * n ** 3, 0, "gemm")
+    for m, t, k in ((128, 128, 32), (128, 128, 64), (128, 256, 64)):
+        put(f"gemm_wrapped_f16_{m}x{t}x{k}", "Pointers.", gemm_wrapped,
+            [A("x", "f16", (n, n)), A("w", "f16", (n, n)), A("out", "f16", (n, n), ZEROS), K(m), K(t), K(k)],
             [n // m, n // t], [], 2 * n ** 3, 0, "gemm")
     for m, t in ((128, 64), (64, 64)):
         put(f"gemm_ffn_bf16_d128_{m}x{t}", "Two layers.", ffn,

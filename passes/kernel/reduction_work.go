@@ -23,8 +23,8 @@ type ReductionWork struct {
 	passes         int   // over tiles in pieces: one more for each reduction that something else depends on
 }
 
-// ReductionWorkOf takes time linear in the entry.
-func ReductionWorkOf(s *pass.State, entry *ir.Op) (w ReductionWork) {
+// ReductionWorkOf takes time linear in the entry. Of places, which are tiles, threads hold next to nothing.
+func ReductionWorkOf(s *pass.State, entry *ir.Op, places map[*ir.Value]bool) (w ReductionWork) {
 	ops, scans := 0, 0
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		ops++
@@ -62,7 +62,7 @@ func ReductionWorkOf(s *pass.State, entry *ir.Op) (w ReductionWork) {
 		}
 		for _, r := range op.Results() {
 			reductionsBefore[r] = n
-			if tileaa.IsRanked(r) && r.HasUses() && !IsRematerialized(r) {
+			if tileaa.IsRanked(r) && r.HasUses() && !IsRematerialized(r) && !places[r] {
 				held += BitsOf(r)
 				freed[lastUse(r, at)] += BitsOf(r)
 			}

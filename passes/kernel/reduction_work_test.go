@@ -36,7 +36,7 @@ func TestWhatMeets(t *testing.T) {
 		{"what is needed again after a reduction is held", body + "%e = addf %d, %weights : tile<8x512xf32>\n", 16, 2, 2, 2},
 	} {
 		s := passtest.Parse(t, passtest.TileAAKernel(c.body))
-		w := kernel.ReductionWorkOf(s, s.Entries()[0])
+		w := kernel.ReductionWorkOf(s, s.Entries()[0], nil)
 		if tile, meets := w.Tile(c.warps); tile.Exchanges != c.meets || meets != (c.meets > 0) || tile.Passes != c.passes {
 			t.Errorf("%s: %+v", c.says, tile)
 		}

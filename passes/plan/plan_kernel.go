@@ -131,12 +131,13 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 	if d.AccumulatorBits > 0 {
 		return productPlans(s, entry, products, warps, hinted)
 	}
-	return tilePlans(s, entry, d, warps, hinted)
+	places := placesOf(s, products, entry)
+	d.TileBits = heldBits(s, entry, places)
+	return tilePlans(s, entry, d, kernel.ReductionWorkOf(s, entry, places), warps, hinted)
 }
 
 // tilePlans lists the plans of a kernel without products.
-func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinted int) (list []candidate) {
-	work := kernel.ReductionWorkOf(s, entry)
+func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, work kernel.ReductionWork, warps []int, hinted int) (list []candidate) {
 	if _, exchanges := work.Tile(warps[0]); exchanges && hinted == 0 {
 		for w := warps[0] / 2; w > 0 && cost.FitsOneAccess(work.Widest, w); w /= 2 {
 			warps = slices.Insert(slices.Clone(warps), 0, w)

@@ -55,7 +55,7 @@ type cachedTiling struct {
 func productsOf(s *pass.State, entry *ir.Op) *slice.Products {
 	ps, all := slice.ProductsOf(s, entry), false
 	if ps.Copied, all = copiedPointers(s, ps.Facts(), entry); all {
-		ps.TileBits = min(ps.ValueBits, heldBits(s, ps, entry)) // a thread has a pointer for an access, not one for each element that it loads
+		ps.TileBits = min(ps.ValueBits, heldBits(s, entry, placesOf(s, ps, entry))) // a thread has a pointer for an access, not one for each element that it loads
 	}
 	return ps
 }

@@ -89,22 +89,30 @@ func copiedPointers(s *pass.State, known *facts.Facts, entry *ir.Op) (copied map
 	return copied, n > 0 && n == len(copied)
 }
 
-// heldBits is the bits of the biggest tile of an entry but for those of which only places of wide accesses are computed: of these a thread has one element for an
-// access.
-func heldBits(s *pass.State, ps *slice.Products, entry *ir.Op) (most int) {
+// placesOf are the tiles of an entry of which only places of wide accesses are computed: of these a thread has one element for an access.
+func placesOf(s *pass.State, ps *slice.Products, entry *ir.Op) map[*ir.Value]bool {
 	var ops []*ir.Op
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) { ops = append(ops, op) })
 	places := map[*ir.Value]bool{}
 	for _, op := range slices.Backward(ops) {
 		for _, r := range op.Results() {
-			if !tileaa.IsRanked(r) {
-				continue
-			}
-			if places[r] = r.HasUses() && op.MovesFreely() && !slices.ContainsFunc(r.Uses(), func(u *ir.Use) bool { return !makesPlace(ps, places, u) }); !places[r] {
-				most = max(most, kernel.BitsOf(r))
+			if tileaa.IsRanked(r) && r.HasUses() && op.MovesFreely() {
+				places[r] = !slices.ContainsFunc(r.Uses(), func(u *ir.Use) bool { return !makesPlace(ps, places, u) })
 			}
 		}
 	}
+	return places
+}
+
+// heldBits is the bits of the biggest tile of an entry but for some.
+func heldBits(s *pass.State, entry *ir.Op, places map[*ir.Value]bool) (most int) {
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		for _, r := range op.Results() {
+			if tileaa.IsRanked(r) && !places[r] {
+				most = max(most, kernel.BitsOf(r))
+			}
+		}
+	})
 	return most
 }
 

@@ -2,11 +2,9 @@ package slice
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
 
@@ -447,123 +445,14 @@ func (l *loopBuilder) inPiece(op *ir.Op) []*ir.Value {
 func (l *loopBuilder) iota(op *ir.Op) *ir.Value {
 	t := l.cutType(op.Result(0).Type(), 0).(*tileaa.TileType)
 	v := tileaa.NewIota(l.b, t).Result()
-	start := l.times(l.numberAs(t.Elem), t.Shape[0])
+	start := times(l.b, numberAs(l.b, l.num, t.Elem), t.Shape[0])
 	return tileaa.NewAddi(l.b, v, tileaa.NewSplat(l.b, t, start).Result(), tileaa.AddiOptions{}).Result()
 }
 
-// numberAs is the number of the piece as an integer of another width, modulo that width.
-func (l *loopBuilder) numberAs(elem ir.Type) *ir.Value {
-	t := tileaa.Tile(l.b.Ctx, elem)
-	switch w := ir.BitWidth(elem); {
-	case w > 32:
-		return tileaa.NewExti(l.b, t, l.num, def.Unsigned).Result()
-	case w < 32:
-		return tileaa.NewTrunci(l.b, t, l.num, tileaa.TrunciOptions{}).Result()
-	}
-	return l.num
-}
-
-// times is v * k.
-func (l *loopBuilder) times(v *ir.Value, k int64) *ir.Value {
-	if k == 1 {
-		return v
-	}
-	return tileaa.NewMuli(l.b, v, tileaa.Const(l.b, tileaa.AsTile(v), k), tileaa.MuliOptions{}).Result()
-}
-
-// block is piece p of a block: with step = gcd(traversal, length of the piece), it begins at coordinate
-//
-//	index * traversal + p * length  =  (index * (traversal/step) + p * (length/step)) * step
-//
-// What is known of the bounds of the whole block holds for its pieces. Nothing else does: the piece of a block that hangs over the
-// edge may lie outside altogether, which no frontend's index would (anywhere).
+// block is the piece of a block.
 func (l *loopBuilder) block(op tileaa.BlockTile, dim int) *ir.Value {
-	shape := op.Result().Type().(*tileaa.BlockType).Shape
-	traversal := slices.Clone(op.Traversal())
-	indices := op.Indices()
-	for i, v := range indices {
-		if i != dim {
-			indices[i] = l.value(v, whole)
-		}
-	}
-	inbounds := make(ir.BoolArray, len(shape))
-	for d := range shape {
-		inbounds[d] = l.c.known.InBounds(op, d)
-	}
-	anywhere := make(ir.BoolArray, len(shape))
-	copy(anywhere, op.Anywhere())
-	anywhere[dim] = !inbounds[dim]
-	opts := tileaa.BlockTileOptions{Mapless: op.Mapless()}
-	if slices.Contains(anywhere, true) {
-		opts.Anywhere = anywhere
-	}
-	if p, ok := op.Padding(); ok {
-		opts.Padding = &p
-	}
-	if slices.Contains(inbounds, true) {
-		opts.Inbounds = inbounds
-	}
-	memref := l.value(op.Memref(), whole)
-	s, sparse := op.SparseDim()
-	if sparse {
-		opts.SparseDim = &s
-	}
-	if sparse && int(s) == dim {
-		indices[dim] = l.value(indices[dim], 0)
-	} else {
-		length := shape[dim] / l.g.pieces
-		step := gcd(traversal[dim], length)
-		index := l.wideIndex(op, dim)
-		if sparse {
-			index = l.atMostExtent(op, dim, index)
-		}
-		indices[dim] = l.times(index, traversal[dim]/step)
-		part := l.times(l.numberAs(tileaa.AsTile(indices[dim]).Elem), length/step)
-		indices[dim] = tileaa.NewAddi(l.b, indices[dim], part, tileaa.AddiOptions{}).Result()
-		traversal[dim] = step
-	}
-	return tileaa.NewBlockTile(l.b, l.cutType(op.Result().Type(), dim), memref, indices, traversal, op.DimMap(), opts).Result()
-}
-
-// wideIndex is the index of a block along dim, in a type that holds the coordinate at which every piece begins, with what the array says of it: that of a
-// piece says nothing.
-func (l *loopBuilder) wideIndex(op tileaa.BlockTile, dim int) *ir.Value {
-	v := l.value(op.Indices()[dim], whole)
-	width := 64
-	if l.c.known.CoordinateBits(op, dim) <= 31 {
-		width = 32
-	}
-	if t := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(width)); width > ir.BitWidth(tileaa.AsTile(v).Elem) {
-		v = tileaa.NewExti(l.b, t, v, def.Unsigned).Result()
-	}
-	if last, ok := l.c.known.LastIndex(op, dim); ok && last <= math.MaxInt64 { // of a number with sign, which the index was not
-		first, last := int64(0), int64(last)
-		v = tileaa.NewAssume(l.b, v, &tileaa.BoundedAttr{Lower: &first, Upper: &last}).Result()
-	}
-	return v
-}
-
-// atMostExtent is an offset, or the extent of the array where that is less: nothing of the tile is inside then, either way, but pieces of a tile far
-// beyond the array would begin in it again, where the sum wraps.
-func (l *loopBuilder) atMostExtent(op tileaa.BlockTile, dim int, index *ir.Value) *ir.Value {
-	t := tileaa.AsTile(index)
-	bits := ir.BitWidth(t.Elem)
-	if l.c.known.CoordinateBits(op, dim) < int64(bits) {
-		return index
-	}
-	m := ir.Cast[tileaa.MakeMemref](op.Memref().DefiningOp())
-	extent, n := tileaa.SizeOf(m.Result().Type().(*tileaa.MemrefType).Shape, m.Shape(), int(op.DimMap()[dim]))
-	if extent == nil {
-		extent = tileaa.Const(l.b, t, n)
-	} else if extent = l.value(extent, whole); ir.BitWidth(tileaa.AsTile(extent).Elem) < bits {
-		extent = tileaa.NewExti(l.b, t, extent, def.Unsigned).Result()
-	}
-	return tileaa.NewMini(l.b, index, extent, def.Unsigned).Result()
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
+	t := l.cutType(op.Result().Type(), dim).(*tileaa.BlockType)
+	numbers := make([]*ir.Value, len(t.Shape))
+	numbers[dim] = l.num
+	return blockCutter{l.b, l.c.known, l.value}.part(op, t, numbers)
 }

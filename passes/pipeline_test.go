@@ -18,6 +18,8 @@ var order = []struct{ first, then, because string }{
 	{"pair-elements", "canonicalize", "most of what it makes undoes what the program does"},
 	{"canonicalize", "cse", "equal things look equal only in canonical form"},
 	{"cse", "licm", "of equal operations one copy moves"},
+	{"cse", "split-loads", "one load of two is split, so that nothing is loaded as a whole and in parts"},
+	{"split-loads", "licm", "where parts lie is known before loops"},
 	{"dce", Planner, "the plan counts what is there"},
 	{"slice-tiles", "version-loops", "it makes loops"},
 	{"version-loops", "select-atoms", "widths follow from its promises"},

@@ -73,7 +73,7 @@ func (c blockCutter) index(op tileaa.BlockTile, dim int, number *ir.Value, lengt
 		index = c.atMostExtent(op, dim, index)
 	}
 	index = times(c.b, index, traversal/step)
-	part := times(c.b, numberAs(c.b, number, tileaa.AsTile(index).Elem), length/step)
+	part := times(c.b, resized(c.b, number, tileaa.AsTile(index).Elem), length/step)
 	return plus(c.b, index, part), step
 }
 
@@ -85,8 +85,8 @@ func (c blockCutter) wideIndex(op tileaa.BlockTile, dim int) *ir.Value {
 	if c.known.CoordinateBits(op, dim) <= 31 {
 		width = 32
 	}
-	if t := tileaa.Tile(c.b.Ctx, c.b.Ctx.Int(width)); width > ir.BitWidth(tileaa.AsTile(v).Elem) {
-		v = tileaa.NewExti(c.b, t, v, def.Unsigned).Result()
+	if width > ir.BitWidth(tileaa.AsTile(v).Elem) {
+		v = resized(c.b, v, c.b.Ctx.Int(width))
 	}
 	if last, ok := c.known.LastIndex(op, dim); ok && last <= math.MaxInt64 { // of a number with sign, which the index was not
 		first, last := int64(0), int64(last)
@@ -108,25 +108,25 @@ func (c blockCutter) atMostExtent(op tileaa.BlockTile, dim int, index *ir.Value)
 	if extent == nil {
 		extent = tileaa.Const(c.b, t, n)
 	} else if extent = c.value(extent, whole); ir.BitWidth(tileaa.AsTile(extent).Elem) < bits {
-		extent = tileaa.NewExti(c.b, t, extent, def.Unsigned).Result()
+		extent = resized(c.b, extent, t.Elem)
 	}
 	return tileaa.NewMini(c.b, index, extent, def.Unsigned).Result()
 }
 
-// numberAs is an unsigned i32 as an integer of another width, modulo that width.
-func numberAs(b *ir.Builder, number *ir.Value, elem ir.Type) *ir.Value {
+// resized is an unsigned integer in another width, modulo that width.
+func resized(b *ir.Builder, v *ir.Value, elem ir.Type) *ir.Value {
 	t := tileaa.Tile(b.Ctx, elem)
-	w := ir.BitWidth(elem)
-	if n, ok := tileaa.SplatInt(number); ok && w != 32 {
-		return tileaa.Const(b, t, n)
-	}
+	from, to := ir.BitWidth(tileaa.AsTile(v).Elem), ir.BitWidth(elem)
+	bits, known := tileaa.SplatValue(v)
 	switch {
-	case w > 32:
-		return tileaa.NewExti(b, t, number, def.Unsigned).Result()
-	case w < 32:
-		return tileaa.NewTrunci(b, t, number, tileaa.TrunciOptions{}).Result()
+	case from == to:
+		return v
+	case known:
+		return tileaa.Const(b, t, int64(bits))
+	case from < to:
+		return tileaa.NewExti(b, t, v, def.Unsigned).Result()
 	}
-	return number
+	return tileaa.NewTrunci(b, t, v, tileaa.TrunciOptions{}).Result()
 }
 
 // times is v * k.

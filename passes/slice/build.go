@@ -445,7 +445,7 @@ func (l *loopBuilder) inPiece(op *ir.Op) []*ir.Value {
 func (l *loopBuilder) iota(op *ir.Op) *ir.Value {
 	t := l.cutType(op.Result(0).Type(), 0).(*tileaa.TileType)
 	v := tileaa.NewIota(l.b, t).Result()
-	start := times(l.b, numberAs(l.b, l.num, t.Elem), t.Shape[0])
+	start := times(l.b, resized(l.b, l.num, t.Elem), t.Shape[0])
 	return tileaa.NewAddi(l.b, v, tileaa.NewSplat(l.b, t, start).Result(), tileaa.AddiOptions{}).Result()
 }
 

@@ -58,7 +58,8 @@ var patterns = ir.Table[[]pattern]{
 	OpIf & ir.Place:           {constantIf, unusedIfResults, equalYields, exitSecond, earlyReturn, guardedLoop},
 	OpFor & ir.Place:          {shortFor, invariantCarried, equalCarried, unusedCarried, steppedCarried, secondCounter},
 	OpLoop & ir.Place:         {loopOnce, countedLoop, invariantCarried, equalCarried, unusedCarried},
-	OpDot & ir.Place:          {dotOfOne},
+	OpDot & ir.Place:          {dotOfOne, dotOfDepths},
+	OpCat & ir.Place:          {catOfDots},
 }
 
 // Simplify applies the first pattern that matches an op. Elementwise ops have one more.

@@ -11,8 +11,8 @@
 // sums that depend on their order) flows into float arithmetic and stores only, and of it only what is another number is a difference (check.go). Sums and
 // products of matrices are of small integers, so they are exact in every order.
 //
-// What programs mean (the kind of that name) does not rest on the interpreter: the generator writes each statement as text and as what it does to integers, and the
-// interpreter is held against that as well.
+// What programs mean (the kinds programs and control) does not rest on the interpreter: the generator writes each statement as text and as what it does to integers, and
+// the interpreter is held against that as well.
 //
 //	generate.go   the generator's state: types, values, scopes
 //	arith.go      elementwise operations and conversions
@@ -30,6 +30,9 @@
 //	pieces.go     their loops whose rounds have a piece of memory each, and tiles that a loop overwrites
 //	exact.go      their operations, as text and as numbers
 //	evaluate.go   what they leave in memory
+//	flows.go      programs of control flow: ifs, fors and loops of every shape, which keep journals of what they do
+//	flow_values.go, flow_memory.go, flow_regions.go, flow_loops.go
+//	              their numbers, journals, ifs and jumps, loops
 //	rows.go       operations that their rows say enough of
 //	scan.go       reductions and scans of several tiles, scans that do not commute
 //	memory.go     loads, stores, views, round trips through memory, atomics

@@ -26,6 +26,7 @@ const (
 	yielded
 	continued
 	broken
+	returned
 )
 
 func (m *machine) run(steps []action) signal {

@@ -115,10 +115,12 @@ const (
 	Tiles Kind = "tiles"
 	// Programs: loops, branches, products and accesses to memory that is written, nested at random, with numbers that the generator knows by itself.
 	Programs Kind = "programs"
+	// Control: ifs, fors and loops of every shape, with jumps out of any of them, in which every order of what happens is seen; the generator knows it by itself.
+	Control Kind = "control"
 )
 
 // kindsOfModules lists them.
-var kindsOfModules = []Kind{Mixed, Products, Big, Rows, Tiles, Programs}
+var kindsOfModules = []Kind{Mixed, Products, Big, Rows, Tiles, Programs, Control}
 
 // Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
 func Module(seed uint64, size int, without ...Feature) string {
@@ -139,14 +141,11 @@ func moduleAndProgram(kind Kind, seed uint64, size int, without ...Feature) (str
 	if g.chance(10) {
 		g.maxNesting = deepNest
 	}
-	g.token = g.fresh()
-	g.emit("%s = make_token : token", g.token)
-	x, y, z := g.fresh(), g.fresh(), g.fresh()
-	g.emit("%s, %s, %s = get_tile_block_id : tile<i32>", x, y, z)
-	g.block = value{name: x, typ: scalar("i32"), bound: grid}
-	g.values = append(g.values, g.block)
+	g.begin()
 	var p *program
 	switch kind {
+	case Control:
+		p = g.flow(size)
 	case Programs:
 		p = g.program(size)
 	case Big:
@@ -187,6 +186,17 @@ func moduleAndProgram(kind Kind, seed uint64, size int, without ...Feature) (str
 	g.emit("return")
 
 	return g.text(kind), g, p
+}
+
+// begin writes what every entry begins with.
+func (g *generator) begin() {
+	g.indent = 2
+	g.token = g.fresh()
+	g.emit("%s = make_token : token", g.token)
+	x, y, z := g.fresh(), g.fresh(), g.fresh()
+	g.emit("%s, %s, %s = get_tile_block_id : tile<i32>", x, y, z)
+	g.block = value{name: x, typ: scalar("i32"), bound: grid}
+	g.values = append(g.values, g.block)
 }
 
 // text is the module around its body.

@@ -31,7 +31,7 @@ const manyModules = 5000
 // gpusOf are the GPUs that a module of a run of n modules is compiled for: programs for one. Products with scales have instructions of their own on sm_120.
 func gpusOf(kind Kind, text string, seed uint64, n int) []string {
 	list := gpus
-	if n >= manyModules || kind == Programs {
+	if n >= manyModules || kind == Programs || kind == Control {
 		list = []string{target.All[seed%uint64(len(target.All))].Name}
 	}
 	if strings.Contains(text, "mmaf_scaled") && !slices.Contains(list, "sm_120") {

@@ -1,0 +1,65 @@
+package random
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestControlMeansTheSame(t *testing.T) { meanTheSame(t, Control, 100, 0) }
+
+// wantedOfControl is what programs of control flow must have within the first wantedOfControlWithin seeds; most of it counts only where it runs.
+var wantedOfControl = []string{
+	"assumption", "atomic sum", "counter that goes on from another counter", "comparison: equal", "comparison: greater_than", "comparison: greater_than_or_equal", "comparison: less_than", "comparison: less_than_or_equal",
+	"comparison: not_equal", "division", "entry", "entry at a place that numbers say", "for from a number on", "for from the tile block on", "for of a bound from a number",
+	"for of rounds: 0", "for of rounds: 1", "for of rounds: 2 or more", "for up to the counter of a loop around", "for up to the largest number",
+	"for with a bound from the tile block", "if that a counter decides", "journal that is read", "loop from a number on", "loop in a loop", "loop near the largest or the least number",
+	"loop of rounds: 1", "loop of rounds: 2", "loop of rounds: 3 or more", "loop that counts down", "loop that counts the other way round", "loop that ends at once",
+	"loop that ends in an if", "loop that ends in an if within an if", "loop that goes on by one side and ends behind it",
+	"loop that goes on by one side and ends by the other", "loop that only a return ends", "loop with a bound from a number",
+	"loop with a bound from the counter of a loop around", "loop with a bound from the tile block", "loop with the test at its foot", "loop with the test at its head",
+	"negation", "permute", "reduction", "reshape", "result that is a carried value", "result that is the counter", "result that the next round would begin with", "round that steps otherwise", "scan", "selection that a counter decides",
+	"statement behind two sides that leave", "store by round", "store without order", "test of a sum with another number", "value that begins again",
+	"value that grows by a number", "value that is passed on unchanged", "values that change places",
+}
+
+const wantedOfControlWithin = 400
+
+func TestControlHasWhatIsWanted(t *testing.T) {
+	features := map[string]int{}
+	for seed := range uint64(wantedOfControlWithin) {
+		_, _, p := moduleAndProgram(Control, seed, sizeOf(seed))
+		for what, n := range p.features { // sums: the order cannot matter
+			features[what] += min(n, 1)
+		}
+	}
+	text := ""
+	for _, what := range sortedKeys(features) {
+		text += fmt.Sprintf("\n%5d %s", features[what], what)
+	}
+	t.Logf("of %d programs have%s", wantedOfControlWithin, text)
+	list := wantedOfControl
+	for _, then := range []string{yields, returns, breaks, goesOn} {
+		list = append(list, "if: "+then+", no else")
+		for _, otherwise := range []string{yields, returns, breaks, goesOn} {
+			list = append(list, "if: "+then+", else: "+otherwise)
+		}
+	}
+	for _, elem := range integers {
+		for _, word := range []string{"for", "loop"} {
+			list = append(list, word+" that counts in "+elem, word+" that counts in unsigned "+elem)
+		}
+	}
+	for _, s := range strings.Fields("i1 i8 i16 i32 i64 tile pointers token") {
+		list = append(list, "carried value: "+s, "result of an if: "+s)
+	}
+	for _, what := range list {
+		enough := enoughPrograms
+		if strings.HasPrefix(what, "if: ") && !strings.Contains(what, yields) { // of those that leave by either side few run
+			enough = 1
+		}
+		if features[what] < enough {
+			t.Errorf("%d of %d programs have %q, %d are wanted", features[what], wantedOfControlWithin, what, enough)
+		}
+	}
+}

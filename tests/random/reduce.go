@@ -29,7 +29,7 @@ func Reduce(text string, fails func(text string) bool) string {
 type step func(c *ir.Context, op *ir.Op) bool
 
 // steps, the ones that take most away first.
-var steps = []step{inlineRegion, eraseUnused, forwardOperand, replaceByZero, zeroOperands}
+var steps = []step{inlineRegion, takeSide(true), takeSide(false), eraseUnused, forwardOperand, replaceByZero, zeroOperands}
 
 // erasable lists the operations inside the entries in program order, but not those of combine regions: they mean something
 // together only (an associative function).
@@ -212,6 +212,17 @@ func inlineRegion(_ *ir.Context, op *ir.Op) bool {
 	}
 	op.Erase()
 	return true
+}
+
+// takeSide puts one side of an if in its place; where that leaves, what is behind goes.
+func takeSide(then bool) step {
+	return func(_ *ir.Context, op *ir.Op) bool {
+		if !ir.Is[cudatile.If](op) {
+			return false
+		}
+		cudatile.InlineBranch(op, then)
+		return true
+	}
 }
 
 // leaves reports whether an operation holds a break or continue of the loop that it stands in.

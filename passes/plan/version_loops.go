@@ -19,8 +19,9 @@ import (
 //	  tiled_load (block_tile %m) ..             else { for .. { tiled_load %m } }
 //	}
 //
-// For pointers it asks the same of the parameters from which they follow, of as few as will do. Where all of this is promised, it asks whether rows of factors
-// end where a copy of 16 bytes does.
+// For pointers it asks the same of the parameters from which they follow, of as few as will do, and where factors of products are loaded from rows or columns that are
+// remainders, as Triton wraps them, whether what is divided is not negative: then they count up between multiples of the divisor. Where all of this is promised, it asks
+// whether rows of factors end where a copy of 16 bytes does.
 //
 // A nest of loops with products is long code: it has two versions only if accesses in the loops that multiply are narrow. What stands beside such loops, in
 // the same block, has versions of its own: results are stored by 16 bytes where their array allows it, however factors are loaded.

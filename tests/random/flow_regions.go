@@ -233,18 +233,7 @@ func (f *flow) either(c value, given []slot, then way, otherwise *way) {
 	}
 	f.emit("}")
 	results := f.named(result, given)
-	f.steps = append(f.steps, func(m *machine) signal {
-		steps := no
-		if m.one(c) != 0 {
-			steps = yes
-		}
-		how := m.run(steps)
-		if how == yielded {
-			m.bind(results, m.out)
-			return onward
-		}
-		return how
-	})
+	f.steps = append(f.steps, runSide(c, yes, no, results))
 	f.taken(given, results)
 	if then.how != yields && otherwise != nil && otherwise.how != yields {
 		f.dead = true

@@ -1,7 +1,6 @@
 package random
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -26,18 +25,6 @@ var wantedOfControl = []string{
 const wantedOfControlWithin = 400
 
 func TestControlHasWhatIsWanted(t *testing.T) {
-	features := map[string]int{}
-	for seed := range uint64(wantedOfControlWithin) {
-		_, _, p := moduleAndProgram(Control, seed, sizeOf(seed))
-		for what, n := range p.features { // sums: the order cannot matter
-			features[what] += min(n, 1)
-		}
-	}
-	text := ""
-	for _, what := range sortedKeys(features) {
-		text += fmt.Sprintf("\n%5d %s", features[what], what)
-	}
-	t.Logf("of %d programs have%s", wantedOfControlWithin, text)
 	list := wantedOfControl
 	for _, then := range []string{yields, returns, breaks, goesOn} {
 		list = append(list, "if: "+then+", no else")
@@ -53,13 +40,10 @@ func TestControlHasWhatIsWanted(t *testing.T) {
 	for _, s := range strings.Fields("i1 i8 i16 i32 i64 tile pointers token") {
 		list = append(list, "carried value: "+s, "result of an if: "+s)
 	}
-	for _, what := range list {
-		enough := enoughPrograms
+	haveWhatIsWanted(t, Control, wantedOfControlWithin, list, func(what string) int {
 		if strings.HasPrefix(what, "if: ") && !strings.Contains(what, yields) { // of those that leave by either side few run
-			enough = 1
+			return 1
 		}
-		if features[what] < enough {
-			t.Errorf("%d of %d programs have %q, %d are wanted", features[what], wantedOfControlWithin, what, enough)
-		}
-	}
+		return enoughPrograms
+	})
 }

@@ -24,9 +24,18 @@ var wanted = []string{
 const wantedWithin = 200
 
 func TestProgramsHaveWhatIsWanted(t *testing.T) {
+	list := wanted
+	for _, pair := range products {
+		list = append(list, fmt.Sprintf("sum of products of %s in %s", pair[0], pair[1]), fmt.Sprintf("product of %s in %s", pair[0], pair[1]))
+	}
+	haveWhatIsWanted(t, Programs, wantedWithin, list, func(string) int { return enoughPrograms })
+}
+
+// haveWhatIsWanted checks that of so many programs of a kind enough have each of a list of features.
+func haveWhatIsWanted(t *testing.T, kind Kind, within uint64, list []string, enough func(what string) int) {
 	features := map[string]int{}
-	for seed := range uint64(wantedWithin) {
-		_, _, p := moduleAndProgram(Programs, seed, sizeOf(seed))
+	for seed := range within {
+		_, _, p := moduleAndProgram(kind, seed, sizeOf(seed))
 		for what, n := range p.features { // sums: the order cannot matter
 			features[what] += min(n, 1)
 		}
@@ -35,14 +44,10 @@ func TestProgramsHaveWhatIsWanted(t *testing.T) {
 	for _, what := range sortedKeys(features) {
 		text += fmt.Sprintf("\n%5d %s", features[what], what)
 	}
-	t.Logf("of %d programs have%s", wantedWithin, text)
-	list := wanted
-	for _, pair := range products {
-		list = append(list, fmt.Sprintf("sum of products of %s in %s", pair[0], pair[1]), fmt.Sprintf("product of %s in %s", pair[0], pair[1]))
-	}
+	t.Logf("of %d programs have%s", within, text)
 	for _, what := range list {
-		if features[what] < enoughPrograms {
-			t.Errorf("%d of %d programs have %q, %d are wanted", features[what], wantedWithin, what, enoughPrograms)
+		if features[what] < enough(what) {
+			t.Errorf("%d of %d programs have %q, %d are wanted", features[what], within, what, enough(what))
 		}
 	}
 }

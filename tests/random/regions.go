@@ -422,7 +422,13 @@ func (p *program) either(c value, types []typ, limits []int, then, otherwise fun
 		}
 		return fmt.Sprintf("%s#%d", result, len(types)+j)
 	})
-	p.steps = append(p.steps, func(m *machine) signal {
+	p.steps = append(p.steps, runSide(c, yes, no, results))
+	return results
+}
+
+// runSide runs one side of an if; without a second there is nothing to run. What it yields are the results.
+func runSide(c value, yes, no []action, results []value) action {
+	return func(m *machine) signal {
 		taken := no
 		if m.one(c) != 0 {
 			taken = yes
@@ -433,6 +439,5 @@ func (p *program) either(c value, types []typ, limits []int, then, otherwise fun
 			return onward
 		}
 		return how
-	})
-	return results
+	}
 }

@@ -188,7 +188,7 @@ func (v *version) pointerPromises(op *ir.Op, ptr *ir.Value) []promise {
 // origins are the arguments of the entry from which a value follows by pure operations and loops, and the scalars in what is divided on the way as a
 // signed number that may be negative.
 func (v *version) origins(x *ir.Value) (parameters, divided []*ir.Value) {
-	seen := map[*ir.Value]bool{}
+	seen, divides := map[*ir.Value]bool{}, map[*ir.Value]bool{}
 	var visit func(x *ir.Value)
 	visit = func(x *ir.Value) {
 		v.s.Step()
@@ -202,7 +202,7 @@ func (v *version) origins(x *ir.Value) (parameters, divided []*ir.Value) {
 			}
 		} else if op := x.DefiningOp(); op != nil && op.MovesFreely() {
 			if dividesSigned(op) && v.known.Of(op.Operand(0)).SMin < 0 {
-				divided = append(divided, v.scalarsOf(op.Operand(0))...)
+				divided = append(divided, v.scalarsOf(op.Operand(0), divides)...)
 			}
 			for _, o := range op.Operands() {
 				visit(o)
@@ -224,9 +224,8 @@ func dividesSigned(op *ir.Op) bool {
 	return ok && tileaa.IsRanked(r.Result()) && r.Signedness() == def.Signed
 }
 
-// scalarsOf are the scalars from which a tile follows element by element, if they are not known to be small.
-func (v *version) scalarsOf(tile *ir.Value) (list []*ir.Value) {
-	seen := map[*ir.Value]bool{}
+// scalarsOf are the scalars from which a tile follows element by element, if they are not known to be small, but for those of tiles that have been seen.
+func (v *version) scalarsOf(tile *ir.Value, seen map[*ir.Value]bool) (list []*ir.Value) {
 	var visit func(x *ir.Value)
 	visit = func(x *ir.Value) {
 		v.s.Step()

@@ -44,23 +44,12 @@ func intoItself(op *ir.Op) *ir.Value {
 // bothHalves: cat (extract %x, indices(0, 0)), (extract %x, indices(0, 1)) along dimension 1 => %x.
 func bothHalves(op *ir.Op) *ir.Value {
 	c := Cat{op}
-	lhs, one := ir.DefinedBy[Extract](c.Lhs())
-	rhs, two := ir.DefinedBy[Extract](c.Rhs())
-	if !one || !two || lhs.Source() != rhs.Source() || lhs.Source().Type() != op.Result(0).Type() || c.Lhs().Type() != c.Rhs().Type() {
+	first, ok := ir.DefinedBy[Extract](c.Lhs())
+	moves := func(v *ir.Value) bool { return !IsZero(v) }
+	if !ok || first.Source().Type() != op.Result(0).Type() || slices.ContainsFunc(first.Indices(), moves) || !halvesOf(c.Lhs(), c.Rhs(), int(c.Dim())) {
 		return nil
 	}
-	for d := range lhs.Indices() {
-		var second int64
-		if d == int(c.Dim()) {
-			second = 1
-		}
-		i, known := SplatInt(lhs.Indices()[d])
-		j, too := SplatInt(rhs.Indices()[d])
-		if !known || !too || i != 0 || j != second {
-			return nil
-		}
-	}
-	return lhs.Source()
+	return first.Source()
 }
 
 func permutation(op *ir.Op) ir.I32Array { return Permute{op}.Permutation() }

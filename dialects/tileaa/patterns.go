@@ -69,7 +69,7 @@ func Simplify(b *ir.Builder, op *ir.Op) bool {
 			return true
 		}
 	}
-	return op.Traits().Has(ir.Elementwise) && len(op.Def.Results) == 1 && op.Code() != OpAssume && uniformOperands(b, op)
+	return computesElements(op) && uniformOperands(b, op)
 }
 
 // DropUnused drops the dead parts of an op, before which the builder stands: dead carried values and results of a loop, unused results of an if, an unused weak load.
@@ -97,6 +97,16 @@ func isConstant(v *ir.Value) bool { return ConstantOf(v) != nil }
 // sameOp makes another op of the row of op, with its types and without its attributes.
 func sameOp(b *ir.Builder, op *ir.Op, operands ...*ir.Value) *ir.Value {
 	return b.Create(ir.State{Def: op.Def, Operands: operands, Types: []ir.Type{op.Result(0).Type()}}).Result(0)
+}
+
+// sameWith makes op again with other operands, of which it takes as many, and a result of another type.
+func sameWith(b *ir.Builder, op *ir.Op, t *TileType, operands []*ir.Value) *ir.Value {
+	return b.Create(ir.State{Def: op.Def, Operands: operands, Groups: slices.Clone(op.Groups()), Types: []ir.Type{t}, Attrs: op.Attrs(), Extra: op.Extra()}).Result(0)
+}
+
+// computesElements reports whether an op computes each element of its only result from those of its operands at that place.
+func computesElements(op *ir.Op) bool {
+	return op.Traits().Has(ir.Elementwise) && len(op.Def.Results) == 1 && op.Code() != OpAssume
 }
 
 // constantRight: c + x => x + c.
@@ -405,10 +415,7 @@ func uniformOperands(b *ir.Builder, op *ir.Op) bool {
 			operands[i] = v.DefiningOp().Operand(0)
 		}
 	}
-	r := b.Create(ir.State{
-		Def: op.Def, Operands: operands, Groups: slices.Clone(op.Groups()), Types: []ir.Type{Tile(b.Ctx, t.Elem, shape...)},
-		Attrs: op.Attrs(), Extra: op.Extra(),
-	}).Result(0)
+	r := sameWith(b, op, Tile(b.Ctx, t.Elem, shape...), operands)
 	if narrow {
 		return replace(op, NewBroadcast(b, t, r).Result())
 	}
@@ -448,10 +455,7 @@ func dotOfOne(b *ir.Builder, op *ir.Op) bool {
 		from := AsTile(v)
 		operands[i] = NewReshape(b, Tile(b.Ctx, from.Elem, from.Shape[1:]...), v).Result()
 	}
-	d := b.Create(ir.State{
-		Def: op.Def, Operands: operands, Groups: slices.Clone(op.Groups()), Types: []ir.Type{Tile(b.Ctx, t.Elem, t.Shape[1:]...)},
-		Attrs: op.Attrs(), Extra: op.Extra(),
-	}).Result(0)
+	d := sameWith(b, op, Tile(b.Ctx, t.Elem, t.Shape[1:]...), operands)
 	return replace(op, NewReshape(b, t, d).Result())
 }
 

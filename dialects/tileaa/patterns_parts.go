@@ -33,8 +33,7 @@ func halvesOf(x, y *ir.Value, dim int) bool {
 		w := second.Indices()[d]
 		i, known := SplatInt(v)
 		j, too := SplatInt(w)
-		switch {
-		case d == dim && !(known && too && i >= 0 && i%2 == 0 && j == i+1), d != dim && v != w && !(known && too && i == j):
+		if d == dim && !(known && too && i >= 0 && i%2 == 0 && j == i+1) || d != dim && !sameNumber(v, w) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package tileaa
 import (
 	"slices"
 
+	"tileiras/codegen/layout"
 	"tileiras/ir"
 )
 
@@ -41,16 +42,8 @@ func isTurned(v *ir.Value) bool {
 		d := Dot{op}
 		return isTurned(d.Acc()) && (!IsSplat(d.Acc()) || ir.Is[Permute](d.Lhs().DefiningOp()) || ir.Is[Permute](d.Rhs().DefiningOp()))
 	}
-	return turnsElementwise(op) && !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !isTurned(o) })
-}
-
-// turnsElementwise reports whether an op does the same to elements wherever they are.
-func turnsElementwise(op *ir.Op) bool {
-	if !op.Traits().Has(ir.Elementwise) || op.NumResults() != 1 || op.Code() == OpAssume {
-		return false
-	}
-	t := AsTile(op.Result(0))
-	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !sameShape(AsTile(o), t) })
+	straight := func(o *ir.Value) bool { return !sameShape(AsTile(o), AsTile(v)) || !isTurned(o) }
+	return computesElements(op) && !slices.ContainsFunc(op.Operands(), straight)
 }
 
 // turnBack is a value of which isTurned is true with its last two dimensions exchanged.
@@ -74,12 +67,12 @@ func turnBack(b *ir.Builder, v *ir.Value, p ir.I32Array) *ir.Value {
 	for i, o := range operands {
 		operands[i] = turnBack(b, o, p)
 	}
-	return b.Create(ir.State{Def: op.Def, Operands: operands, Groups: slices.Clone(op.Groups()), Types: []ir.Type{to}, Attrs: op.Attrs(), Extra: op.Extra()}).Result(0)
+	return sameWith(b, op, to, operands)
 }
 
 // permuted is a tile type with its dimensions permuted.
 func permuted(b *ir.Builder, t *TileType, p ir.I32Array) *TileType {
-	return Tile(b.Ctx, t.Elem, permutedList(t.Shape, p)...)
+	return Tile(b.Ctx, t.Elem, Permuted(t.Shape, p)...)
 }
 
 // loadedTurned: a tile of an array with its dimensions exchanged that is permuted back is a tile of the array.
@@ -91,7 +84,7 @@ func loadedTurned(b *ir.Builder, op *ir.Op) bool {
 	if !ok || !load.Result().HasOneUse() || AsTile(op.Result(0)).Layout != nil {
 		return false
 	}
-	block, ok := straightBlock(b, load.Op, permutation(op))
+	block, ok := straightBlock(b, load.Op, PermutationOf(op))
 	if ok {
 		load.SetBlock(block)
 		load.Result().SetType(op.Result(0).Type())
@@ -107,11 +100,7 @@ func storedTurned(b *ir.Builder, op *ir.Op) bool {
 	if !ok || AsTile(store.Value()).Layout != nil {
 		return false
 	}
-	back := make(ir.I32Array, len(turn.Permutation()))
-	for i, k := range turn.Permutation() {
-		back[k] = int32(i)
-	}
-	block, ok := straightBlock(b, op, back)
+	block, ok := straightBlock(b, op, layout.Inverse(PermutationOf(turn.Op)))
 	if ok {
 		store.SetBlock(block)
 		store.SetValue(turn.Source())
@@ -120,7 +109,7 @@ func storedTurned(b *ir.Builder, op *ir.Op) bool {
 }
 
 // straightBlock is the block of an access with dimension p[i] for dimension i, before the access, if so it has those of the array in their order.
-func straightBlock(b *ir.Builder, access *ir.Op, p ir.I32Array) (v *ir.Value, ok bool) {
+func straightBlock(b *ir.Builder, access *ir.Op, p []int) (v *ir.Value, ok bool) {
 	old, ok := BlockOf(access)
 	if !ok {
 		return nil, false
@@ -133,24 +122,10 @@ func straightBlock(b *ir.Builder, access *ir.Op, p ir.I32Array) (v *ir.Value, ok
 			return nil, false
 		}
 	}
-	o := BlockTileOptions{Inbounds: permutedList(old.Inbounds(), p), Anywhere: permutedList(old.Anywhere(), p), Mapless: old.Mapless()}
-	if pad, padded := old.Padding(); padded {
-		o.Padding = &pad
-	}
+	o := old.Options()
+	o.Inbounds, o.Anywhere = Permuted(o.Inbounds, p), Permuted(o.Anywhere, p)
 	t := old.Result().Type().(*BlockType)
 	b.Before(access).Loc = old.Op.Loc()
-	return NewBlockTile(b, Block(b.Ctx, t.Elem, permutedList(t.Shape, p)...), old.Memref(), permutedList(old.Indices(), p),
-		permutedList(old.Traversal(), p), permutedList(old.DimMap(), p), o).Result(), true
-}
-
-// permutedList has element p[i] of a list for element i; no list stays none.
-func permutedList[S ~[]E, E any](list S, p ir.I32Array) S {
-	if list == nil {
-		return nil
-	}
-	to := make(S, len(p))
-	for i, k := range p {
-		to[i] = list[k]
-	}
-	return to
+	return NewBlockTile(b, Block(b.Ctx, t.Elem, Permuted(t.Shape, p)...), old.Memref(), Permuted(old.Indices(), p),
+		Permuted(old.Traversal(), p), Permuted(old.DimMap(), p), o).Result(), true
 }

@@ -363,5 +363,29 @@ func PermutationOf(op *ir.Op) []int {
 	return out
 }
 
+// Permuted has element p[i] of a list for element i, as a permute has dimensions; no list stays none.
+func Permuted[S ~[]E, E any, I int | int32](list S, p []I) S {
+	if list == nil {
+		return nil
+	}
+	to := make(S, len(p))
+	for i, k := range p {
+		to[i] = list[k]
+	}
+	return to
+}
+
+// Options are what a block has beside its array, indices and steps, for another that is made of it.
+func (o BlockTile) Options() BlockTileOptions {
+	opts := BlockTileOptions{Inbounds: o.Inbounds(), Anywhere: o.Anywhere(), Mapless: o.Mapless()}
+	if p, ok := o.Padding(); ok {
+		opts.Padding = &p
+	}
+	if s, ok := o.SparseDim(); ok {
+		opts.SparseDim = &s
+	}
+	return opts
+}
+
 // HintsOf are the hints of an entry: a dictionary per target, and "default".
 func HintsOf(entry *ir.Op) ir.DictAttr { return ir.Cast[Entry](entry).Hints() }

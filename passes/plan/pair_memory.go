@@ -122,13 +122,9 @@ func (h *nibblePacker) block(old tileaa.BlockTile, d int) (*ir.Value, []int64) {
 	shape, traversal := slices.Clone(old.Result().Type().(*tileaa.BlockType).Shape), slices.Clone(old.Traversal())
 	shape[d] /= perByte
 	traversal[d] /= perByte
-	o := tileaa.BlockTileOptions{Inbounds: old.Inbounds(), Anywhere: old.Anywhere(), Mapless: old.Mapless()}
-	if p, ok := old.Padding(); ok {
-		o.Padding = &p
-	}
 	memref := h.bytes(ir.Cast[tileaa.MakeMemref](old.Memref().DefiningOp()))
 	t := tileaa.Block(h.b.Ctx, h.b.Ctx.Int(8), shape...)
-	return tileaa.NewBlockTile(h.b, t, memref, old.Indices(), traversal, old.DimMap(), o).Result(), shape
+	return tileaa.NewBlockTile(h.b, t, memref, old.Indices(), traversal, old.DimMap(), old.Options()).Result(), shape
 }
 
 func (h *nibblePacker) load(op tileaa.TiledLoad, old tileaa.BlockTile, d int) {

@@ -37,21 +37,16 @@ func (c blockCutter) part(op tileaa.BlockTile, t *tileaa.BlockType, numbers []*i
 			anywhere[d] = !inbounds[d]
 		}
 	}
-	opts := tileaa.BlockTileOptions{Mapless: op.Mapless()}
+	opts := op.Options()
+	opts.Inbounds, opts.Anywhere = nil, nil
 	if slices.Contains(anywhere, true) {
 		opts.Anywhere = anywhere
-	}
-	if p, ok := op.Padding(); ok {
-		opts.Padding = &p
 	}
 	if slices.Contains(inbounds, true) {
 		opts.Inbounds = inbounds
 	}
 	memref := c.value(op.Memref(), whole)
 	s, sparse := op.SparseDim()
-	if sparse {
-		opts.SparseDim = &s
-	}
 	for d, p := range numbers {
 		switch {
 		case p == nil:

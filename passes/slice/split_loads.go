@@ -117,11 +117,8 @@ func partOf(op *ir.Op, tile *ir.Value, behind []*ir.Op) (p loadPart, ok bool) {
 	}
 	for _, op := range slices.Backward(behind) {
 		if op.Code() == tileaa.OpPermute {
-			at, shape := make([]int64, len(p.at)), make([]int64, len(p.at))
-			for i, d := range tileaa.PermutationOf(op) {
-				at[d], shape[d] = p.at[i], p.shape[i]
-			}
-			p.at, p.shape = at, shape
+			back := layout.Inverse(tileaa.PermutationOf(op))
+			p.at, p.shape = tileaa.Permuted(p.at, back), tileaa.Permuted(p.shape, back)
 		}
 	}
 	return p, true
@@ -133,11 +130,7 @@ func (p loadPart) from(b *ir.Builder, v *ir.Value) *ir.Value {
 	shape := p.shape
 	for _, op := range p.behind {
 		if op.Code() == tileaa.OpPermute {
-			turned := make([]int64, len(shape))
-			for i, d := range tileaa.PermutationOf(op) {
-				turned[i] = shape[d]
-			}
-			shape = turned
+			shape = tileaa.Permuted(shape, tileaa.PermutationOf(op))
 		}
 		c := b.Clone(op, ir.Mapping{op.Operand(0): v})
 		v = c.Result(0)

@@ -66,6 +66,8 @@ func (f *Facts) of(v *ir.Value) *Fact {
 		fact = f.ofArgument(v)
 	}
 	f.recursion--
+	// What works and allocates is on both ways, to the operands and back.
+	f.ctx.Step()
 	if known, ok := f.cache[v]; ok { // the fixpoint of a loop gave it meanwhile
 		return known
 	}

@@ -310,6 +310,19 @@ continue %d$ : tile<16x16xf32>
 			"%d = mmaf %h, %h, %a : tile<16x16xf16>, tile<16x16xf16>, " + tile + "\ncontinue %d : " + tile + "\n}\n" +
 			fmt.Sprintf("%%s = addf %%r, %%v%d : ", n) + tile + "\n%end = store_view_tko weak %s, %ob[%z, %z] : " + tile + ", " + block + ", tile<i32> -> token\n")
 	}},
+	{"quotients on the way to pointers of a factor", func(n int) string {
+		const tile, numbers, pointers = "tile<16x16xf32>", "tile<16x16xi32>", "tile<16x16xptr<f16>>"
+		return body(blocks + halfFactor + "%n1 = reshape %n : tile<i32> -> tile<1x1xi32>\n%ns = broadcast %n1 : tile<1x1xi32> -> " + numbers + "\n%j0 = iota : tile<16xi32>\n" +
+			"%j1 = reshape %j0 : tile<16xi32> -> tile<1x16xi32>\n%j2 = broadcast %j1 : tile<1x16xi32> -> " + numbers + "\n%v0 = addi %j2, %ns : " + numbers + "\n" +
+			repeat(n, func(i int) string {
+				return numbered("%w$ = remi %v$-, %ns signed : "+numbers+"\n%v$ = addi %w$, %ns : "+numbers, i+1)
+			}) +
+			"%g0 = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f16>>\n%g1 = reshape %g0 : tile<ptr<f16>> -> tile<1x1xptr<f16>>\n%g2 = broadcast %g1 : tile<1x1xptr<f16>> -> " + pointers + "\n" +
+			fmt.Sprintf("%%g3 = offset %%g2, %%v%d : ", n) + pointers + ", " + numbers + " -> " + pointers + "\n" +
+			"%r = for %j in (%z to %n, step %o) : tile<i32> iter_values(%a = %v) -> (" + tile + ") {\n%f, %ft = load_ptr_tko weak %g3 : " + pointers + " -> tile<16x16xf16>, token\n" +
+			"%d = mmaf %h, %f, %a : tile<16x16xf16>, tile<16x16xf16>, " + tile + "\ncontinue %d : " + tile + "\n}\n" +
+			"%end = store_view_tko weak %r, %ob[%z, %z] : " + tile + ", " + block + ", tile<i32> -> token\n")
+	}},
 	{"chain of products", func(n int) string {
 		return body(loadThroughView("16x16") + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n%h = ftof %m : tile<16x16xf32> -> tile<16x16xf16>\n" + repeat(n, func(i int) string {
 			return numbered("%v$ = mmaf %h, %h, %v$- : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>", i+1)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +33,15 @@ func (s set) subset(t set) bool {
 		}
 	}
 	return true
+}
+
+// intersection is what is in both; of nil and t, t.
+func (s set) intersection(t set) set {
+	if s == nil {
+		return maps.Clone(t)
+	}
+	maps.DeleteFunc(s, func(x int, _ bool) bool { return !t[x] })
+	return s
 }
 
 // loop is a natural loop: its blocks, and those that every iteration runs.
@@ -118,19 +128,8 @@ func (f *controlFlow) dominators() {
 		for _, b := range f.order[1:] {
 			var all set
 			for _, p := range f.preds[b] {
-				switch {
-				case f.dom[p] == nil:
-				case all == nil:
-					all = set{}
-					for x := range f.dom[p] {
-						all[x] = true
-					}
-				default:
-					for x := range all {
-						if !f.dom[p][x] {
-							delete(all, x)
-						}
-					}
+				if f.dom[p] != nil {
+					all = all.intersection(f.dom[p])
 				}
 			}
 			all[b] = true
@@ -210,6 +209,17 @@ func (f *controlFlow) dominatingCode(n int) []int {
 	for b := range f.dom[f.blockAt[n]] {
 		if !slices.ContainsFunc(f.loops, func(l loop) bool { return l.body[b] }) {
 			blocks[b] = true
+		}
+	}
+	return f.numbers(blocks)
+}
+
+// always is the instructions that every warp runs: those that dominate all ways out.
+func (f *controlFlow) always() []int {
+	var blocks set
+	for _, b := range f.order {
+		if last := &f.code[f.first[b+1]-1]; last.op == "EXIT" && last.leaves() && !f.rare[b] {
+			blocks = blocks.intersection(f.dom[b])
 		}
 	}
 	return f.numbers(blocks)

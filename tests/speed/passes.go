@@ -16,11 +16,39 @@ type traffic struct {
 const launchCycles = 142
 
 // memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
-// does not show what it moves, and DRAM or the begin of blocks is all that bounds it. A loop with stores runs until the outputs are written, one without until the inputs are read once. footprint is
+// does not show what it moves, and DRAM, the begin of blocks and one run of the code are all that bounds it. A loop with stores runs until the outputs are written, one without until the inputs are read once. footprint is
 // the bytes that the blocks of a multiprocessor read: where they fit in L1, passes after the first find them there. grid is the blocks, 0 if that is not known.
 func (m *model) memoryTime(bytes, writes, footprint, grid float64) (seconds float64, known bool) {
 	cycles, known := m.memoryCycles(bytes, min(writes, bytes), footprint, grid)
-	return max(cycles, bytes/m.dram(), grid*launchCycles) / m.count / m.clock / 1e9, known
+	return max(cycles, m.onceCycles(bytes-writes, writes, grid), bytes/m.dram(), grid*launchCycles) / m.count / m.clock / 1e9, known
+}
+
+// onceCycles is the cycles that blocks take which run once what all of them run. What they move beyond what the launch must they find in L1, and what
+// TMA copies is there.
+func (m *model) onceCycles(reads, writes, grid float64) float64 {
+	if grid == 0 {
+		return 0
+	}
+	numbers, h := m.flow.always(), conditions{near: map[int]int{}}
+	for _, n := range numbers {
+		left := &reads
+		switch m.code[n].class {
+		case classStore:
+			left = &writes
+		case classLoad, classCopy:
+		default:
+			continue
+		}
+		if *left -= grid * 32 * float64(m.code[n].width()*m.workers()); *left < 0 {
+			h.near[n] = nearL1
+		}
+	}
+	once := *m
+	once.mbarrierFed = false
+	if cycles := once.run(numbers, h).cycles; !math.IsInf(cycles, 1) { // warps of different roles may not be seen to end
+		return cycles * grid
+	}
+	return 0
 }
 
 // memoryCycles is the cycles of a multiprocessor that its code asks for.

@@ -140,6 +140,20 @@ func TestABlockBeginsAfterAnother(t *testing.T) {
 	}
 }
 
+// Code that every warp of a block runs takes its time however much of the row that all need each loads by itself, and whatever copies the row.
+func TestBlocksRunTheirCodeOnce(t *testing.T) {
+	const grid, work = 10000, 2000
+	for _, load := range [][]string{repeat(64, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), {"@P0 BRA `(.L_x_1)", "UTMALDG.2D [UR4], [UR8]", ".L_x_1:"}} {
+		m := modelOf(90, 128, 32, 0, slices.Concat(load, repeat(work, "FFMA R4, R4, R4, R4"), []string{"STG.E.128 desc[UR4][R2.64], R4", "EXIT"})...)
+		seconds, _ := m.memoryTime(grid<<10, grid<<9, 0, grid)
+		within(t, "cycles of a block", seconds*1e9*m.clock*m.count/grid, work, 0.1)
+	}
+	m := modelOf(90, 128, 32, 0, slices.Concat([]string{"@P0 BRA `(.L_x_1)"}, repeat(2000, "FFMA R4, R4, R4, R4"), []string{".L_x_1:", "STG.E.128 desc[UR4][R2.64], R4", "EXIT"})...)
+	if got := m.flow.always(); !slices.Equal(got, []int{0, 2001, 2002}) {
+		t.Errorf("%d instructions are always run, want those outside of the branch", len(got))
+	}
+}
+
 // A copy of 1 GB that is at the limit of DRAM, by 16-byte loads and stores in a loop.
 func TestMemoryIsBoundByDRAM(t *testing.T) {
 	body := slices.Concat(repeat(8, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), repeat(8, "STG.E.128 desc[UR4][R2.64], R4 # 1 7 1 1"))

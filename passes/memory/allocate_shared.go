@@ -48,7 +48,15 @@ func allocateEntry(s *pass.State, entry *ir.Op) error {
 	for _, iv := range list {
 		ir.Cast[tileaa.PlacedOp](iv.Op).SetOffset(s.Ctx, int64(iv.offset))
 	}
-	ir.Cast[tileaa.Entry](entry).SetSharedBytes(s.Ctx, int64(total))
+	e := ir.Cast[tileaa.Entry](entry)
+	e.SetSharedBytes(s.Ctx, int64(total))
+	if plan := *tileaa.PlanOf(entry); plan.MaxReg == 0 {
+		// Unasked, ptxas leaves registers to more blocks than shared memory lets in, and spills.
+		if blocks, limit := cost.Occupancy(s.Target, plan.Threads(), 0, total); blocks == 1 && limit == "shared memory" {
+			plan.MaxReg = cost.RegisterLimit(s.Target, plan.Threads(), blocks)
+			e.SetPlan(&plan)
+		}
+	}
 	return nil
 }
 

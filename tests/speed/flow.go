@@ -225,6 +225,16 @@ func (f *controlFlow) always() []int {
 	return f.numbers(blocks)
 }
 
+// longest is the most instructions that dominate another: of roles, what the one runs that has most to do.
+func (f *controlFlow) longest() (most []int) {
+	for _, b := range f.order {
+		if numbers := f.numbers(f.dom[b]); len(numbers) > len(most) && !f.rare[b] {
+			most = numbers
+		}
+	}
+	return most
+}
+
 // slowPath is in the names of the functions that ptxas adds for operands that its own code for a division or a root does not take.
 const slowPath = "slowpath"
 

@@ -31,7 +31,7 @@
 //     estimated share of the tensor peak.
 //   - Bytes that TMA or other warps copy are not in the loop: they follow from the tile in the name of a kernel. Such copies begin when their slot is free; those of
 //     a loop that copies itself, into shared memory without room for two iterations, where the code begins them. Kernels bound by memory that load by TMA
-//     count as running at the limit of DRAM ("assumed").
+//     count as running at the limit of DRAM, or as long as one run of the code of the role that has most to do takes ("assumed").
 //   - wgmma with roles comes out at the tensor peak, other attention loops with wgmma up to 40 % too fast. tcgen05, tensor memory and the rate of L2 on
 //     sm_100 are coarse. The rate of mma.sync on sm_90 and sm_100 is an estimate.
 //   - Which of the eligible warps of a scheduler issues is not documented. By age instead of by number, loops of attention come out up to a

@@ -23,13 +23,19 @@ func (m *model) memoryTime(bytes, writes, footprint, grid float64) (seconds floa
 	return max(cycles, m.onceCycles(bytes-writes, writes, grid), bytes/m.dram(), grid*launchCycles) / m.count / m.clock / 1e9, known
 }
 
-// onceCycles is the cycles that blocks take which run once what all of them run. What they move beyond what the launch must they find in L1, and what
+// onceCycles is the cycles that blocks take which run once what all of them run, of roles what the one runs that has most to do. What they move beyond what the launch must they find in L1, and what
 // TMA copies is there.
 func (m *model) onceCycles(reads, writes, grid float64) float64 {
 	if grid == 0 {
 		return 0
 	}
 	numbers, h := m.flow.always(), conditions{near: map[int]int{}}
+	if m.roles {
+		numbers = m.flow.longest()
+	}
+	if len(numbers) == 0 {
+		return 0
+	}
 	for _, n := range numbers {
 		left := &reads
 		switch m.code[n].class {

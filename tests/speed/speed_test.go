@@ -142,14 +142,18 @@ func TestABlockBeginsAfterAnother(t *testing.T) {
 
 // Code that every warp of a block runs takes its time however much of the row that all need each loads by itself, and whatever copies the row.
 func TestBlocksRunTheirCodeOnce(t *testing.T) {
-	const grid, work = 10000, 2000
-	for _, load := range [][]string{repeat(64, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), {"@P0 BRA `(.L_x_1)", "UTMALDG.2D [UR4], [UR8]", ".L_x_1:"}} {
-		m := modelOf(90, 128, 32, 0, slices.Concat(load, repeat(work, "FFMA R4, R4, R4, R4"), []string{"STG.E.128 desc[UR4][R2.64], R4", "EXIT"})...)
+	const grid, work = 10000, 500
+	for _, load := range [][]string{repeat(8, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), {"@P0 BRA `(.L_x_1)", "UTMALDG.2D [UR4], [UR8]", ".L_x_1:"}} {
+		m := modelOf(90, 128, 32, 64<<10, slices.Concat(load, repeat(work, "FFMA R4, R4, R4, R4"), []string{"STG.E.128 desc[UR4][R2.64], R4", "EXIT"})...)
 		seconds, _ := m.memoryTime(grid<<10, grid<<9, 0, grid)
 		within(t, "cycles of a block", seconds*1e9*m.clock*m.count/grid, work, 0.1)
 	}
-	m := modelOf(90, 128, 32, 0, slices.Concat([]string{"@P0 BRA `(.L_x_1)"}, repeat(2000, "FFMA R4, R4, R4, R4"), []string{".L_x_1:", "STG.E.128 desc[UR4][R2.64], R4", "EXIT"})...)
-	if got := m.flow.always(); !slices.Equal(got, []int{0, 2001, 2002}) {
+	roles := modelOf(90, 160, 32, 64<<10, slices.Concat([]string{"@P0 BRA `(.L_x_1)", "USETMAXREG.DEALLOC.CTAPOOL 0x20", "UTMALDG.2D [UR4], [UR8]", "EXIT", ".L_x_1:"},
+		repeat(work, "FFMA R4, R4, R4, R4"), []string{"EXIT"})...)
+	seconds, _ := roles.memoryTime(grid<<10, grid<<9, 0, grid)
+	within(t, "cycles of a role", seconds*1e9*roles.clock*roles.count/grid, work, 0.1)
+	m := modelOf(90, 128, 32, 0, slices.Concat([]string{"@P0 BRA `(.L_x_1)"}, repeat(work, "FFMA R4, R4, R4, R4"), []string{".L_x_1:", "STG.E.128 desc[UR4][R2.64], R4", "EXIT"})...)
+	if got := m.flow.always(); !slices.Equal(got, []int{0, work + 1, work + 2}) {
 		t.Errorf("%d instructions are always run, want those outside of the branch", len(got))
 	}
 }

@@ -240,8 +240,8 @@ Known faults of the judge:
   however little that holds.
 - What stands behind a branch in a loop and neither loads, waits nor multiplies counts nowhere, such as a mask that bites in few iterations; NVIDIA's
   code masks in all.
-- Kernels that load by TMA count as running at the limit of DRAM, so a ratio of a memory-bound kernel above 1 on sm_90 and later compares with an
-  assumption.
+- Kernels that load by TMA count as running at the limit of DRAM, or as long as one run of the role that has most to do takes, so a ratio of a
+  memory-bound kernel above 1 on sm_90 and later compares with an assumption.
 - Where a warp does nothing but begin products of ` + "`tcgen05`" + `, and others compute with them, each is taken to run at its own pace: NVIDIA's attention on sm_100
   comes out as if neither ever waited for the other, ours, where they are the same warps, as it waits.
 - Where passes over a row are replayed together, iterations that ptxas took out of a loop count twice. Triton's kernels on rows read a short row once,

@@ -30,17 +30,18 @@ type builder struct {
 
 	divergent bool // lanes may go different ways between ops
 
-	values    []value.Value // of registers, by id
-	homes     []*block      // where they are made; parameters and constants have none
-	made      []reg         // what pure computations gave, one after the other
-	computed  computed
-	addresses map[*llvm.Global]reg
-	asm       map[*ptxop.Row]*llvm.InlineAsm
-	structs   map[string]types.Type // shared by the functions of the module
-	sums      map[id]sum            // additions of a constant
-	hoists    bool                  // see hoisted
-	parts     map[id][]reg          // packed words and what they were made of
-	wholes    map[id]split          // first parts of words that were taken apart
+	values     []value.Value // of registers, by id
+	homes      []*block      // where they are made; parameters and constants have none
+	made       []reg         // what pure computations gave, one after the other
+	computed   computed
+	addresses  map[*llvm.Global]reg
+	asm        map[*ptxop.Row]*llvm.InlineAsm
+	structs    map[string]types.Type // shared by the functions of the module
+	sums       map[id]sum            // additions of a constant
+	extensions map[id]extension      // integers that were extended or cut off
+	hoists     bool                  // see hoisted
+	parts      map[id][]reg          // packed words and what they were made of
+	wholes     map[id]split          // first parts of words that were taken apart
 
 	// Memory of what instructions and registers are listed in.
 	arguments local.Slab[value.Value]
@@ -68,7 +69,7 @@ func newBuilder(o *Options, m *llvm.Module, structs map[string]types.Type) *buil
 		target: o.Target, newest: newest, module: m, lines: o.Lines(),
 		values: make([]value.Value, 1, registers), homes: make([]*block, 1, registers), made: make([]reg, 0, registers),
 		computed: newComputed(registers / 2), addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
-		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{},
+		sums: map[id]sum{}, extensions: map[id]extension{}, parts: map[id][]reg{}, wholes: map[id]split{},
 	}
 }
 
@@ -422,6 +423,9 @@ func (b *builder) trunc(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
+	if e, ok := b.extensions[x.id]; ok {
+		return b.resize(e.source, to, e.bySign)
+	}
 	return b.pure1(key{op: opTrunc.to(to), a: b.id(x)}, func() reg { return result(b, to, llvm.NewTrunc(b.value(x), to.llvm())) })
 }
 
@@ -432,7 +436,9 @@ func (b *builder) zext(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
-	return b.pure1(key{op: opZExt.to(to), a: b.id(x)}, func() reg { return result(b, to, llvm.NewZExt(b.value(x), to.llvm())) })
+	return b.extend(x, to, false, func() reg {
+		return b.pure1(key{op: opZExt.to(to), a: b.id(x)}, func() reg { return result(b, to, llvm.NewZExt(b.value(x), to.llvm())) })
+	})
 }
 
 func (b *builder) sext(x reg, to kind) reg {
@@ -442,7 +448,9 @@ func (b *builder) sext(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, uint64(x.sint()))
 	}
-	return b.pure1(key{op: opSExt.to(to), a: b.id(x)}, func() reg { return result(b, to, llvm.NewSExt(b.value(x), to.llvm())) })
+	return b.extend(x, to, true, func() reg {
+		return b.pure1(key{op: opSExt.to(to), a: b.id(x)}, func() reg { return result(b, to, llvm.NewSExt(b.value(x), to.llvm())) })
+	})
 }
 
 // resize is trunc or, by signedness, sext or zext.

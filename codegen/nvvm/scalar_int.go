@@ -237,10 +237,10 @@ func (f *fn) minmax(x, y reg, isSigned, larger bool) reg {
 			return f.or(x, y)
 		}
 		return f.and(x, y)
-	case kI8:
-		return f.trunc(f.op1(name+"."+sign+"16", f.resize(x, kI16, isSigned), f.resize(y, kI16, isSigned)), kI8)
+	case kI8, kI16:
+		return f.minmaxNarrow(name+"."+sign, x, y, isSigned, larger)
 	}
-	return f.op1(name+"."+sign+map[kind]string{kI16: "16", kI32: "32", kI64: "64"}[x.k], x, y)
+	return f.op1(name+"."+sign+map[kind]string{kI32: "32", kI64: "64"}[x.k], x, y)
 }
 
 // shift shifts by an unsigned amount; PTX shifts clamp it at the width, as Tile IR wants it.
@@ -303,8 +303,12 @@ var intPredicates = map[def.Predicate][2]enum.IPred{ // unsigned, signed
 func compareInts(f *fn, op *ir.Op, x, y reg) reg {
 	c := ir.Cast[tileaa.Cmpi](op)
 	p := intPredicates[c.Predicate()][c.Signedness()]
-	switch x.k {
-	case kI8:
+	if x.k == kI8 || x.k == kI16 {
+		if r, ok := f.compareNarrow(p, x, y, isSigned(op)); ok {
+			return r
+		}
+	}
+	if x.k == kI8 {
 		if r, ok := f.compareByte(p, x, y); ok {
 			return r
 		}

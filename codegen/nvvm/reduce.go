@@ -142,7 +142,7 @@ func reduce(f *fn, op *ir.Op) {
 		gone |= 1 << b
 		at = live(gone)
 	}
-	commutative := commutes(op)
+	commutative := commutes(op) || ir.Cast[tileaa.Reduce](op).Commutative()
 	for _, b := range axis.Lane {
 		vals = f.butterfly(op, vals, b, commutative)
 	}

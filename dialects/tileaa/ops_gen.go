@@ -2126,7 +2126,7 @@ func NewFactorStore(b *ir.Builder, value *ir.Value, opts FactorStoreOptions) Fac
 	return FactorStore{b.Create(s)}
 }
 
-// Reduce is reduce: combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free.
+// Reduce is reduce: combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free. commutative: of a pair that changes places it makes the same bits.
 type Reduce struct{ Op *ir.Op }
 
 func (Reduce) Matches(c ir.Code) bool { return c == OpReduce }
@@ -2143,19 +2143,27 @@ func (o Reduce) SetIdentities(v ir.ArrayAttr) {
 		o.Op.SetAttr(1, v)
 	}
 }
-func (o Reduce) Results() []*ir.Value { return o.Op.ResultGroup(0) }
-func (o Reduce) Combine() *ir.Block   { return o.Op.FrontOf(0) }
+func (o Reduce) Commutative() bool     { return o.Op.FlagAttr(2) }
+func (o Reduce) SetCommutative(v bool) { o.Op.SetFlagAttr(2, v) }
+func (o Reduce) Results() []*ir.Value  { return o.Op.ResultGroup(0) }
+func (o Reduce) Combine() *ir.Block    { return o.Op.FrontOf(0) }
+
+// ReduceOptions are what a reduce may lack.
+type ReduceOptions struct {
+	Commutative bool
+}
 
 // NewReduce makes a reduce at the builder's place.
-func NewReduce(b *ir.Builder, resultsTypes []ir.Type, operands []*ir.Value, dim int64, identities ir.ArrayAttr) Reduce {
+func NewReduce(b *ir.Builder, resultsTypes []ir.Type, operands []*ir.Value, dim int64, identities ir.ArrayAttr, opts ReduceOptions) Reduce {
 	s := ir.State{Def: opRows[OpReduce.Index()-1]}
 	s.Groups = make([]int32, 0, 1)
 	s.AddOperand(operands...)
-	s.Attrs = make([]ir.Attribute, 2)
+	s.Attrs = make([]ir.Attribute, 3)
 	s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(dim)}
 	if identities != nil {
 		s.Attrs[1] = identities
 	}
+	s.Attrs[2] = ir.FlagOf(s.Def.AttrDef(2), opts.Commutative)
 	s.Types = resultsTypes
 	return Reduce{b.Create(s)}
 }

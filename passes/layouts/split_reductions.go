@@ -19,6 +19,7 @@ import (
 //	                                                     reduce %c dim=1 : 64
 func SplitReductions(s *pass.State) error {
 	for _, entry := range s.Entries() {
+		markCommutative(s, entry)
 		var reductions []*ir.Op
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if op.Code() == tileaa.OpReduce && crossesWarps(op) {

@@ -170,7 +170,7 @@ func addUp(b *ir.Builder, v *ir.Value, t *tileaa.TileType) *ir.Value {
 	if isFloat {
 		zero = ir.FloatAttr{Type: t.Elem}
 	}
-	sum := tileaa.NewReduce(b, []ir.Type{t}, []*ir.Value{v}, 0, ir.ArrayAttr{zero})
+	sum := tileaa.NewReduce(b, []ir.Type{t}, []*ir.Value{v}, 0, ir.ArrayAttr{zero}, tileaa.ReduceOptions{})
 	block := sum.Op.Region(0).AddBlock()
 	x, y := block.AddArg(scalar), block.AddArg(scalar)
 	in := ir.NewBuilder(b.Ctx).AtEnd(block)

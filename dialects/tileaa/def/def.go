@@ -295,8 +295,8 @@ func Ops() []*ir.OpDef {
 		effects(same(row("factor_store", args(in("value:tile"), opt("over:tile", "memory:tensor_memory"), optAttr("column", ir.I64Kind)), res("result:tile"), 0,
 			"Puts the left factor of products of the tensor unit into tensor memory, a row to a lane; in columns of its own, or in those of a product that has given over."),
 			"value", "result"), sums),
-		flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,
-			"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
+		flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), unit("commutative"), many("operands:tile")), tiles, ir.Pure,
+			"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free. commutative: of a pair that changes places it makes the same bits."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
 		flow(with(row("scan", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), unit("reverse"), many("operands:tile")), tiles, ir.Pure,
 			"Inclusive scan along dim; the region as that of reduce, in order."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
 

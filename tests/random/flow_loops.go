@@ -1,9 +1,7 @@
 package random
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 )
 
 // round is a loop that is being written.
@@ -42,6 +40,10 @@ func (f *flow) begin(list []slot) (inits, args []value) {
 func (f *flow) growth(t typ, surely bool) func(v value) value {
 	if t.elem == "i1" || !surely && !f.chance(25) {
 		return nil
+	}
+	if isPointer(t.elem) {
+		by := f.constant(t.with(choose(f.generator, "i32", "i64")), int64(choose(f.generator, 0, 1, 1, 2, 4, t.n(), t.n(), 64)))
+		return func(v value) value { return f.offset(v, by) }
 	}
 	by := f.constant(t, int64(f.r.IntN(4)))
 	if len(t.shape) == 0 && f.chance(30) {
@@ -132,142 +134,6 @@ func (f *flow) spent() bool {
 	return f.long
 }
 
-// bounds are where a for begins and ends, and its step.
-func (f *flow) bounds(elem string, unsigned bool) (lower, upper, step value) {
-	t, n := scalar(elem), f.r.IntN(6)
-	by := choose(f.generator, 1, 1, 1, 1, 2, 3, 5)
-	if step = f.constant(t, int64(by)); f.chance(30) {
-		step = f.boundary(elem, by)
-	}
-	first := choose(f.generator, 0, 0, 0, 1, f.r.IntN(5))
-	if f.chance(15) {
-		first = -f.r.IntN(5)
-	}
-	top := greatestOf(elem)
-	if unsigned {
-		top = -1
-	}
-	switch f.r.IntN(8) {
-	case 0:
-		f.shows("for up to the largest number")
-		from := top - int64(f.r.IntN(7))
-		return f.constant(t, from), f.constant(t, top-int64(f.r.IntN(2))), step
-	case 1:
-		f.shows("for of a bound from a number")
-		return f.boundary(elem, first), f.combine(anded, f.cast(f.someScalar(), elem), f.constant(t, 7)), step
-	case 2:
-		if v, ok := f.found(func(v value) bool { return v.is(t) }); ok {
-			f.shows("for from a number on")
-			return v, f.combine(added, v, f.boundary(elem, n)), step
-		}
-	case 3, 6:
-		for _, r := range slices.Backward(f.around) {
-			if r.counter.is(t) {
-				f.shows("for up to the counter of a loop around")
-				if f.chance(50) {
-					return f.boundary(elem, first), r.counter, step
-				}
-				return r.counter, f.boundary(elem, n+2), step
-			}
-		}
-	case 4:
-		f.shows("for with a bound from the tile block")
-		return f.boundary(elem, first), f.combine(added, f.cast(f.block, elem), f.boundary(elem, n)), step
-	case 5:
-		f.shows("for from the tile block on")
-		return f.cast(f.block, elem), f.boundary(elem, n), step
-	}
-	return f.boundary(elem, first), f.boundary(elem, first+by*n-f.r.IntN(by)), step
-}
-
-// counting writes a for.
-func (f *flow) counting() {
-	if !f.nests() {
-		return
-	}
-	elem := choose(f.generator, "i32", "i32", "i32", "i64", "i8", "i16")
-	for _, r := range f.around {
-		if f.chance(60) {
-			elem = r.counter.elem
-		}
-	}
-	unsigned, word := f.chance(25), ""
-	if unsigned {
-		word = "unsigned "
-	}
-	flat := f.chance(45)
-	lower, upper, step := f.bounds(elem, unsigned)
-	if t := scalar(elem); flat && f.chance(60) {
-		lower, upper, step = f.constant(t, int64(f.r.IntN(3))), f.boundary(elem, f.r.IntN(12)), f.constant(t, 1)
-	}
-	f.shows("for that counts in " + word + elem)
-	list := f.slotsOf(f.someJournals(80), f.r.IntN(3))
-	inits, args := f.begin(list)
-	i, result := value{name: f.fresh(), typ: scalar(elem)}, f.fresh()
-	left, right := "", ""
-	if len(list) > 0 {
-		left, right = binder(result, len(list))+" = ", fmt.Sprintf(" iter_values(%s) -> (%s)", slotBindings(list, inits), slotTypes(list))
-	}
-	f.emit("%sfor %s%s in (%s to %s, step %s) : %s%s {", left, word, i.name, lower.name, upper.name, step.name, i.typ, right)
-	steps := f.inside(func(j *journal) bool { return hasJournal(list, j) }, func() {
-		f.enterLoop(&round{counted: true, carried: list, results: list, args: args, counter: i, lower: lower, step: step})
-		f.taken(list, args)
-		f.keep(i)
-		if left := f.left; flat {
-			f.shows("for without a region inside")
-			f.left = 0
-			f.guarding()
-			f.statements(1 + f.r.IntN(3))
-			f.left += left
-		} else {
-			f.statements(f.few())
-		}
-		f.end(goesOn, nil)
-	})
-	f.emit("}")
-	results := f.named(result, list)
-	f.steps = append(f.steps, func(m *machine) signal {
-		return f.count(m, [3]int64{m.one(lower), m.one(upper), m.one(step)}, i, unsigned, steps, inits, args, results)
-	})
-	f.taken(list, results)
-}
-
-func slotBindings(list []slot, inits []value) string {
-	var texts []string
-	for i, s := range list {
-		texts = append(texts, s.arg.name+" = "+inits[i].name)
-	}
-	return strings.Join(texts, ", ")
-}
-
-// count runs a for, whose counter never wraps.
-func (f *flow) count(m *machine, bounds [3]int64, i value, unsigned bool, steps []action, inits, args, results []value) signal {
-	now, elem, n := m.many(inits), i.elem, 0
-	if bounds[2] <= 0 {
-		return f.undefined()
-	}
-	at, end := bounds[0], bounds[1]
-	for ; !unsigned && at < end || unsigned && unsignedOf(elem, at) < unsignedOf(elem, end); n++ {
-		if f.spent() {
-			return returned
-		}
-		m.tiles[i.name] = []int64{at}
-		m.bind(args, now)
-		if how := m.run(steps); how != continued {
-			return how
-		}
-		now = m.out
-		if unsignedOf(elem, end-at) <= uint64(bounds[2]) {
-			n++
-			break
-		}
-		at = wrapped(elem, at+bounds[2])
-	}
-	f.note("for of rounds: " + []string{"0", "1", "2 or more"}[min(n, 2)])
-	m.bind(results, now)
-	return onward
-}
-
 // course is how a loop counts, and when it ends.
 type course struct {
 	elem        string
@@ -332,6 +198,15 @@ func (f *flow) course() course {
 				}
 			}
 		}
+	case 6:
+		if c.word != "equal" {
+			f.shows("loop with a bound from memory")
+			c.bound = f.combine(added, f.loaded(c.elem), c.bound)
+		}
+	case 7:
+		if from := f.far(c.elem); from.name != "" {
+			c.first, c.bound = from, f.combine(added, from, f.fixed(t, int64(by*n)))
+		}
 	case 5:
 		f.shows("loop from a number on")
 		c.first = f.combine(anded, f.cast(f.someScalar(), c.elem), f.constant(t, 3))
@@ -353,7 +228,17 @@ func (f *flow) looping() {
 		return
 	}
 	c := f.course()
-	neat := f.chance(45)
+	if f.depth >= deepNest-2 || f.chance(80) {
+		f.loopOf(c, f.chance(45), f.chance(50))
+		return
+	}
+	f.shows("loop behind an if")
+	runs := f.compared(predicateOf(c.word).inverse, c.first, c.bound, c.unsigned)
+	f.either(runs, f.slotsOf(f.someJournals(80), f.r.IntN(2)), way{yields, func() { f.loopOf(c, true, false) }}, &way{yields, func() {}})
+}
+
+// loopOf writes one of a course; a neat one has its test at its head or its foot.
+func (f *flow) loopOf(c course, neat, head bool) {
 	endless := !neat && f.fors == 0 && f.chance(12)
 	f.shows("loop that counts in " + map[bool]string{true: "unsigned "}[c.unsigned] + c.elem)
 	journals := f.someJournals(85)
@@ -372,7 +257,7 @@ func (f *flow) looping() {
 	at := f.r.IntN(len(list) + 1)
 	counter := value{name: f.fresh(), typ: scalar(c.elem)}
 	list, inits, args = slices.Insert(list, at, slot{typ: counter.typ, arg: counter, counter: true}), slices.Insert(inits, at, c.first), slices.Insert(args, at, counter)
-	r := &round{carried: list, results: given, args: args, counter: counter, step: c.step, endless: endless}
+	r := &round{carried: list, results: given, args: args, counter: counter, lower: c.first, step: c.step, endless: endless}
 	r.advance = func(v value) value { return f.stepped(v, c) }
 	result, left, right := f.fresh(), "", ""
 	if len(given) > 0 {
@@ -383,7 +268,7 @@ func (f *flow) looping() {
 		f.enterLoop(r)
 		f.taken(list, args)
 		if neat {
-			f.neatly(r, c)
+			f.neatly(r, c, head)
 			return
 		}
 		f.inRound(r, c)
@@ -513,7 +398,7 @@ func (f *flow) tested(r *round, c course) value {
 }
 
 // neatly writes a round as loops of frontends have it: the test comes first or last, and nothing else happens where it ends the loop.
-func (f *flow) neatly(r *round, c course) {
+func (f *flow) neatly(r *round, c course, head bool) {
 	leave := func() {
 		ends := func() value { return f.compared(c.word, f.tested(r, c), c.bound, c.unsigned) }
 		bare, stay := way{breaks, func() {}}, way{yields, func() {}}
@@ -527,7 +412,7 @@ func (f *flow) neatly(r *round, c course) {
 		}
 	}
 	c.next = c.next && f.chance(30)
-	if f.chance(50) {
+	if head {
 		f.shows("loop with the test at its head")
 		if c.next {
 			r.next = r.advance(r.counter)

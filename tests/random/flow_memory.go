@@ -43,13 +43,7 @@ func (f *flow) keeps(elem string, i int) {
 
 // spread is a tile of pointers to elements side by side.
 func (f *flow) spread(pointer value, shape []int) value {
-	line := typ{"i32", []int{typ{"", shape}.n()}}
-	steps := f.reshaped(f.makes(line, 0, nil, func(_ [][]int64, out []int64) {
-		for i := range out {
-			out[i] = int64(i)
-		}
-	}, "iota : %s", line), shape)
-	return f.offset(f.widened(pointer, shape), steps)
+	return f.offset(f.widened(pointer, shape), f.numbers(typ{"i32", shape}, 0))
 }
 
 // offset is pointers that are moved.
@@ -189,6 +183,12 @@ func (f *flow) readingBack() {
 
 // reading reads numbers that the compiler does not see.
 func (f *flow) reading() {
+	if p, ok := f.found(func(v value) bool { return isPointer(v.elem) }); ok && f.chance(60) {
+		f.shows("load through pointers of a value")
+		v, _ := f.load(f.pointee(p.elem), p, "")
+		f.keep(v)
+		return
+	}
 	j := choose(f.generator, f.inputs...)
 	shape := choose(f.generator, f.shapes...)
 	v, _ := f.load(j, f.placesAt(j, f.below(f.someScalar(), 32), shape), "")
@@ -213,7 +213,7 @@ func (f *flow) adding() {
 		return
 	}
 	if f.chance(60) {
-		first = f.combine(integerOps[5], first, f.below(f.someScalar(), 8))
+		first = f.combine(ored, first, f.below(f.someScalar(), 8))
 	}
 	f.adds(first, f.want(scalar("i32")))
 }
@@ -244,7 +244,7 @@ func (f *flow) storingByRound() {
 		if !r.counted {
 			return
 		}
-		round := f.cast(f.quotient(f.combine(subtracted, r.counter, r.lower), r.step), "i32")
+		round := f.cast(f.combine(divided, f.combine(subtracted, r.counter, r.lower), r.step), "i32")
 		f.steps = append(f.steps, func(m *machine) signal {
 			if x := m.one(round); x < 0 || x >= 8 {
 				return f.undefined()
@@ -254,7 +254,7 @@ func (f *flow) storingByRound() {
 		if at.name == "" {
 			at = round
 		} else {
-			at = f.combine(added, f.combine(integerOps[3], at, f.constant(at.typ, 8)), round)
+			at = f.combine(added, f.combine(multiplied, at, f.constant(at.typ, 8)), round)
 		}
 	}
 	if len(f.around) == 0 || len(f.around) > 3 {
@@ -264,15 +264,4 @@ func (f *flow) storingByRound() {
 		f.store(f.cells, f.placesAt(f.cells, f.combine(added, at, first), nil), f.want(scalar("i32")), "")
 		f.shows("store by round")
 	}
-}
-
-// quotient is the round of a number.
-func (f *flow) quotient(x, y value) value {
-	return f.elementwise(x.typ, 0, []value{x, y}, func(v []int64) int64 {
-		if v[1] == 0 {
-			f.long = true
-			return 0
-		}
-		return int64(unsignedOf(x.elem, v[0]) / unsignedOf(x.elem, v[1]))
-	}, "divi %s, %s unsigned : %s", x.name, y.name, x.typ)
 }

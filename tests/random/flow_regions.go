@@ -41,8 +41,10 @@ func (f *flow) slotsOf(journals []*journal, others int) (list []slot) {
 		t := scalar(choose(f.generator, "i32", "i32", "i64", "i8", "i16", "i1"))
 		if v, ok := f.found(func(v value) bool { return isInt(v.elem) }); ok && f.chance(80) {
 			t = v.typ
+		} else if f.chance(12) {
+			t = typ{"ptr<" + choose(f.generator, f.inputs...).elem + ">", choose(f.generator, f.shapes...)}
 		}
-		list = append(list, slot{typ: t})
+		list = append(list, slot{typ: t, counts: isPointer(t.elem)})
 		if f.chance(25) { // two of a type may change places
 			list = append(list, slot{typ: t})
 		}

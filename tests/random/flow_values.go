@@ -3,10 +3,13 @@ package random
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // integers are the element types of numbers.
 var integers = []string{"i8", "i16", "i32", "i64"}
+
+func isPointer(elem string) bool { return strings.HasPrefix(elem, "ptr<") }
 
 func isNumber(v value) bool { return slices.Contains(integers, v.elem) }
 
@@ -56,6 +59,10 @@ func (f *flow) want(t typ) value {
 	if v, ok := f.found(func(v value) bool { return v.is(t) }); ok && f.chance(80) {
 		return v
 	}
+	if isPointer(t.elem) {
+		j := f.pointee(t.elem)
+		return f.keep(f.placesAt(j, f.below(f.someScalar(), 64), t.shape))
+	}
 	switch f.r.IntN(4) {
 	case 0:
 		if v, ok := f.found(func(v value) bool { return isNumber(v) && slices.Equal(v.shape, t.shape) }); ok && t.elem != "i1" {
@@ -67,11 +74,7 @@ func (f *flow) want(t typ) value {
 		}
 	case 2:
 		if isNumber(value{typ: t}) && len(t.shape) == 1 && (t.elem != "i8" || t.n() <= 128) {
-			return f.keep(f.makes(t, 0, nil, func(_ [][]int64, out []int64) {
-				for i := range out {
-					out[i] = wrapped(t.elem, int64(i))
-				}
-			}, "iota : %s", t))
+			return f.keep(f.numbers(t, 0))
 		}
 	}
 	return f.keep(f.constant(t, f.someNumber(t.elem)))
@@ -100,32 +103,6 @@ func (f *flow) cast(x value, elem string) value {
 	return f.elementwise(t, 0, []value{x}, func(x []int64) int64 { return x[0] }, "exti %s signed : %s -> %s", x.name, x.typ, t)
 }
 
-// integerOp is an operation on numbers of a type.
-type integerOp struct {
-	text  string
-	f     func(elem string, a, b int64) int64
-	wraps bool // it may promise that it does not
-}
-
-func signedOf[T any](f func(a, b int64) T) func(elem string, a, b int64) T {
-	return func(_ string, a, b int64) T { return f(a, b) }
-}
-
-var integerOps = []integerOp{
-	{"addi %s, %s", signedOf(func(a, b int64) int64 { return a + b }), true},
-	{"addi %s, %s", signedOf(func(a, b int64) int64 { return a + b }), true},
-	{"subi %s, %s", signedOf(func(a, b int64) int64 { return a - b }), true},
-	{"muli %s, %s", signedOf(func(a, b int64) int64 { return a * b }), true},
-	{"andi %s, %s", signedOf(func(a, b int64) int64 { return a & b }), false},
-	{"ori %s, %s", signedOf(func(a, b int64) int64 { return a | b }), false},
-	{"xori %s, %s", signedOf(func(a, b int64) int64 { return a ^ b }), false},
-	{"maxi %s, %s signed", signedOf(func(a, b int64) int64 { return max(a, b) }), false},
-	{"mini %s, %s signed", signedOf(func(a, b int64) int64 { return min(a, b) }), false},
-	{"maxi %s, %s unsigned", func(elem string, a, b int64) int64 {
-		return wrapped(elem, int64(max(unsignedOf(elem, a), unsignedOf(elem, b))))
-	}, false},
-}
-
 // combine is an operation on two values.
 func (f *flow) combine(op integerOp, x, y value) value {
 	mark, see := "", func(a, b int64) {}
@@ -134,6 +111,10 @@ func (f *flow) combine(op integerOp, x, y value) value {
 		mark, see = f.promised(p), func(a, b int64) { p.wraps(op, x.elem, a, b) }
 	}
 	return f.elementwise(x.typ, 0, []value{x, y}, func(v []int64) int64 {
+		if op.fails != nil && op.fails(x.elem, v[0], v[1]) {
+			f.long = true
+			return 0
+		}
 		see(v[0], v[1])
 		return wrapped(x.elem, op.f(x.elem, v[0], v[1]))
 	}, "%s%s : %s", fmt.Sprintf(op.text, x.name, y.name), mark, x.typ)
@@ -151,8 +132,6 @@ func (p *promise) wraps(op integerOp, elem string, a, b int64) {
 	n = op.f(elem, int64(unsignedOf(elem, a)), int64(unsignedOf(elem, b)))
 	p.unsigned = p.unsigned || n < 0 || uint64(n) != unsignedOf(elem, n)
 }
-
-var added, subtracted, anded, xored = integerOps[0], integerOps[2], integerOps[4], integerOps[6]
 
 // predicate compares numbers.
 type predicate struct {
@@ -229,7 +208,7 @@ func (f *flow) condition() value {
 			return v
 		}
 	case f.chance(12):
-		return f.combine(choose(f.generator, anded, integerOps[5], xored), f.condition(), f.condition())
+		return f.combine(choose(f.generator, anded, ored, xored), f.condition(), f.condition())
 	case f.chance(25):
 		return f.compared("equal", f.block, f.boundary("i32", f.r.IntN(2)), false)
 	}
@@ -269,6 +248,11 @@ func (f *flow) computing() {
 			f.keep(f.cast(x, choose(f.generator, integers...)))
 			return
 		}
+	case 3:
+		if t.elem != "i1" {
+			f.keep(f.shifted(x, y))
+			return
+		}
 	}
 	op := choose(f.generator, integerOps...)
 	if t.elem == "i1" {
@@ -293,7 +277,7 @@ func (f *flow) guarding() {
 	}
 	if f.chance(40) {
 		shape = []int{choose(f.generator, 2, 4, 8, 16, 64)}
-		x = f.combine(integerOps[3], x, f.constant(x.typ, int64(shape[0])))
+		x = f.combine(multiplied, x, f.constant(x.typ, int64(shape[0])))
 	}
 	if f.chance(30) {
 		x = f.combine(added, x, f.boundary(x.elem, f.r.IntN(4)))
@@ -301,15 +285,12 @@ func (f *flow) guarding() {
 	bound := f.boundary(x.elem, f.r.IntN(1+min(98, 8*typ{"", shape}.n())))
 	if f.chance(20) {
 		bound = f.combine(added, f.cast(f.block, x.elem), bound)
+	} else if r := f.around[len(f.around)-1]; r.lower.is(x.typ) && f.chance(40) {
+		f.shows("guard by a bound from where the loop begins")
+		bound = f.combine(added, r.lower, f.boundary(x.elem, f.r.IntN(6)))
 	}
 	if shape != nil {
-		t := typ{x.elem, shape}
-		steps := f.makes(t, 0, nil, func(_ [][]int64, out []int64) {
-			for i := range out {
-				out[i] = int64(i)
-			}
-		}, "iota : %s", t)
-		x, bound = f.combine(added, f.widened(x, shape), steps), f.widened(bound, shape)
+		x, bound = f.combine(added, f.widened(x, shape), f.numbers(typ{x.elem, shape}, 0)), f.widened(bound, shape)
 	}
 	c := f.compared(choose(f.generator, "less_than", "less_than", "less_than_or_equal", "greater_than_or_equal"), x, bound, f.chance(25))
 	if shape == nil && f.nests() && f.chance(60) {
@@ -320,52 +301,6 @@ func (f *flow) guarding() {
 	f.shows("selection that a counter decides")
 	t := typ{choose(f.generator, integers...), shape}
 	f.uses(f.keep(f.selected(c, f.want(t), f.want(t))))
-}
-
-// dividing divides by a number, or takes the rest.
-func (f *flow) dividing() {
-	x := f.someScalar()
-	if f.chance(30) {
-		x = f.want(typ{choose(f.generator, integers...), choose(f.generator, f.shapes...)})
-	}
-	y := f.constant(x.typ, int64(choose(f.generator, 1, 2, 3, 4, 8, 16, 7)))
-	elem, unsigned, word, round := x.elem, f.chance(40), choose(f.generator, "divi", "divi", "remi"), ""
-	if word == "divi" {
-		round = choose(f.generator, "", "", "positive_inf", "negative_inf")
-	}
-	sign, text := "signed", round
-	if unsigned {
-		sign = "unsigned"
-		if round == "negative_inf" {
-			round, text = "", ""
-		}
-	}
-	if text != "" {
-		text = " rounding<" + text + ">"
-	}
-	f.shows("division")
-	f.keep(f.elementwise(x.typ, 0, []value{x, y}, func(v []int64) int64 {
-		if unsigned {
-			a, b := unsignedOf(elem, v[0]), uint64(v[1])
-			switch {
-			case word == "remi":
-				return wrapped(elem, int64(a%b))
-			case round != "" && a%b != 0:
-				return wrapped(elem, int64(a/b)+1)
-			}
-			return wrapped(elem, int64(a/b))
-		}
-		q, r := v[0]/v[1], v[0]%v[1]
-		switch {
-		case word == "remi":
-			return r
-		case round == "positive_inf" && r > 0:
-			q++
-		case round == "negative_inf" && r < 0:
-			q--
-		}
-		return q
-	}, "%s %s, %s %s%s : %s", word, x.name, y.name, sign, text, x.typ))
 }
 
 // assuming promises of a number what turns out to hold.
@@ -397,10 +332,13 @@ func (f *flow) tile() (v value, ok bool) {
 
 // folding is a reduction or a scan: threads wait for each other.
 func (f *flow) folding() {
-	x, ok := f.tile()
-	if !ok {
-		return
+	if x, ok := f.tile(); ok {
+		f.folded(x)
 	}
+}
+
+// folded folds a tile along a dimension, or along several, one after the other.
+func (f *flow) folded(x value) {
 	for {
 		dim := f.r.IntN(len(x.shape))
 		op := choose(f.generator, pairOps[0], pairOps[0], pairOps[3], pairOps[4])

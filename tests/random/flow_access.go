@@ -1,0 +1,275 @@
+package random
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// pointee is the memory to which pointers point.
+func (f *flow) pointee(elem string) *journal {
+	return f.inputs[slices.IndexFunc(f.inputs, func(j *journal) bool { return "ptr<"+j.elem+">" == elem })]
+}
+
+// accessed is the shape of a tile of which a thread mostly has several elements.
+func (f *flow) accessed() []int {
+	return choose(f.generator, []int{256}, []int{512}, []int{1024}, []int{2048}, []int{16, 32}, []int{64, 16}, []int{8, 128}, []int{32, 64}, []int{128}, []int{16}, []int{4, 8})
+}
+
+// array is a view of tiles of memory, which begins somewhere in it; the compiler sees where, and how long and how far apart its rows are, or not.
+func (f *flow) array(j *journal, shape []int) *layer {
+	shift, room := choose(f.generator, 0, 0, 0, 4, 16, f.r.IntN(32)), half-32
+	a := &area{elem: j.elem, param: j.param, pointer: j.pointer.name, length: half, limit: 1 << 62, written: slices.Contains(f.journals, j), after: j.token}
+	a.first = func(m *machine) int { return int(m.block)*half + shift }
+	if shift > 0 {
+		a.pointer = f.offset(j.pointer, f.boundary("i32", shift)).name
+	}
+	l := &layer{area: a, tile: typ{j.elem, shape}, pointer: a.pointer, steps: slices.Clone(shape), sparse: -1, shape: make([]int, len(shape)), strides: make([]int, len(shape))}
+	stride := 1
+	for i := range shape {
+		d := len(shape) - 1 - i
+		tiles := max(1, min(1+f.r.IntN(5), room/stride/shape[d]))
+		l.shape[d], l.strides[d] = max(1, tiles*shape[d]-f.r.IntN(2)*f.r.IntN(shape[d])), stride
+		if stride *= l.shape[d]; f.chance(60) {
+			stride += choose(f.generator, 1, 4, (16-stride%16)%16)
+		}
+	}
+	if f.chance(15) { // the last dimension is that of the array's rows
+		slices.Reverse(l.strides)
+		slices.Reverse(l.shape)
+	}
+	f.look(l)
+	return l
+}
+
+// look writes the view.
+func (f *flow) look(l *layer) {
+	number := choose(f.generator, "i32", "i32", "i64")
+	var names, types [2][]string
+	for k, list := range [2][]int{l.shape, l.strides} {
+		for _, n := range list {
+			name, kind := fmt.Sprint(n), fmt.Sprint(n)
+			if f.chance(60) {
+				kind, name = "?", f.hidden(number, n).name
+			}
+			names[k], types[k] = append(names[k], name), append(types[k], kind)
+		}
+	}
+	of := ""
+	if slices.Contains(slices.Concat(types[0], types[1]), "?") {
+		of = scalar(number).String() + " -> "
+	}
+	vt := fmt.Sprintf("tensor_view<%sx%s, strides=[%s]>", strings.Join(types[0], "x"), l.elem, strings.Join(types[1], ","))
+	view := f.fresh()
+	f.emit("%s = make_tensor_view %s, shape = [%s], strides = [%s] : %s%s", view, l.pointer, joined(names[0]), joined(names[1]), of, vt)
+	l.at, l.kind = f.fresh(), fmt.Sprintf("partition_view<tile=(%s), padding_value = zero, %s>", strings.TrimSuffix(dims(l.tile.shape), "x"), vt)
+	f.emit("%s = make_partition_view %s : %s", l.at, view, l.kind)
+}
+
+// touring goes over tiles of an array in a nest of loops, and reads or writes them.
+func (f *flow) touring() {
+	if f.depth+2 >= deepNest || f.left <= 0 {
+		return
+	}
+	j := choose(f.generator, f.inputs...)
+	writes := f.open() != nil && f.chance(30)
+	if writes {
+		j = f.open()
+	}
+	l := f.array(j, f.accessed())
+	f.shows("loop over an array")
+	f.tour(j, l, nil, writes)
+}
+
+// tour writes the loops over the dimensions that have no index yet, and what is done with a tile.
+func (f *flow) tour(j *journal, l *layer, index []value, writes bool) {
+	if len(index) == len(l.shape) {
+		f.visit(j, l, index, writes)
+		return
+	}
+	n, t := l.tiles(len(index)), scalar(choose(f.generator, "i32", "i32", "i32", "i64", "i16"))
+	if f.chance(20) {
+		f.tour(j, l, append(slices.Clone(index), f.boundary(t.elem, f.r.IntN(n))), writes)
+		return
+	}
+	first := f.r.IntN(n) * f.r.IntN(2) * f.r.IntN(2)
+	lower, upper, step := f.boundary(t.elem, first), f.boundary(t.elem, n), f.constant(t, int64(choose(f.generator, 1, 1, 1, 1, 2)))
+	switch f.r.IntN(5) {
+	case 0:
+		upper = f.combine(lesser, upper, f.combine(added, f.loaded(t.elem), f.boundary(t.elem, n/2)))
+	case 1:
+		lower = f.combine(lesser, f.cast(f.block, t.elem), upper)
+	case 2:
+		if len(index) > 0 && index[len(index)-1].is(t) {
+			f.shows("loop over an array up to a counter")
+			upper = f.combine(lesser, upper, f.combine(added, index[len(index)-1], f.constant(t, 1)))
+		}
+	}
+	list := f.slotsOf(f.someJournals(80), f.r.IntN(2))
+	if writes && !hasJournal(list, j) {
+		list = append(list, f.slotsOf([]*journal{j}, 0)...)
+	}
+	f.rounds(lower, upper, step, f.chance(20), list, func(r *round) {
+		f.tour(j, l, append(slices.Clone(index), r.counter), writes)
+	})
+}
+
+// visit reads or writes a tile.
+func (f *flow) visit(j *journal, l *layer, index []value, writes bool) {
+	for d := range index {
+		index[d].bound = l.tiles(d) - 1
+	}
+	f.steps = append(f.steps, func(m *machine) signal {
+		for _, v := range index {
+			if x := m.one(v); x < 0 || x > int64(v.bound) {
+				return f.undefined()
+			}
+		}
+		return onward
+	})
+	if l.after = j.token; writes {
+		f.shows("tile of an array that is written")
+		f.program.store(f.want(l.tile), l, index)
+		j.token = l.after
+		return
+	}
+	f.shows("tile of an array that is read")
+	v := f.program.load(l, index)
+	v.bound = 0
+	f.gathered(f.keep(v))
+}
+
+// gathered does something with a tile that has been read.
+func (f *flow) gathered(v value) {
+	switch f.r.IntN(4) {
+	case 0:
+		f.uses(v)
+	case 1:
+		f.folded(v)
+	case 2:
+		f.keep(f.combine(added, v, f.want(v.typ)))
+	}
+	f.statements(f.r.IntN(2))
+}
+
+// gathering reads or writes elements side by side, or as quotients and remainders say, where a mask says so.
+func (f *flow) gathering() {
+	shape, elem := f.accessed(), choose(f.generator, "i32", "i32", "i64")
+	t := typ{elem, shape}
+	n := int64(t.n())
+	first := f.below(f.someScalar(), 8)
+	if len(f.around) > 0 && f.chance(60) {
+		if r := f.around[len(f.around)-1]; r.counted {
+			first = r.counter
+		}
+	}
+	first = f.cast(first, elem)
+	if by := choose(f.generator, n, n, n/2, 1, 3); by != 1 {
+		first = f.combine(multiplied, first, f.constant(first.typ, by))
+	}
+	x := f.combine(added, f.widened(first, shape), f.numbers(t, 0))
+	mask, place := f.masked(x), x
+	j, writes := choose(f.generator, f.inputs...), f.open() != nil && f.chance(30)
+	if writes {
+		j = f.open()
+	}
+	bounded := f.positive(scalar(elem))
+	if f.chance(60) {
+		bounded = f.boundary(elem, choose(f.generator, 1, 2, 3, 8, 16, 32, 7, 64))
+	}
+	switch by := f.widened(bounded, shape); f.r.IntN(6) {
+	case 0: // rows of some elements, farther apart
+		f.shows("place of a quotient and a remainder")
+		wide := f.combine(added, by, f.widened(f.boundary(elem, choose(f.generator, 0, 1, 4, 8)), shape))
+		place = f.combine(added, f.combine(multiplied, f.combine(divided, x, by), wide), f.combine(remaining, x, by))
+	case 1:
+		if !writes {
+			f.shows("place of a remainder")
+			place = f.combine(choose(f.generator, remaining, divisions[len(divisions)-2]), x, by)
+		}
+	case 2:
+		if !writes {
+			f.shows("place of a quotient")
+			place = f.combine(choose(f.generator, divided, divisions[2]), x, by)
+		}
+	}
+	f.through(j, place, mask, writes)
+}
+
+// masked is where numbers are less than one bound or two.
+func (f *flow) masked(x value) value {
+	end := func() value {
+		n := x.n() * (1 + f.r.IntN(3))
+		var bound value
+		switch f.r.IntN(3) {
+		case 0:
+			bound = f.constant(scalar(x.elem), int64(f.r.IntN(n+2)-1))
+		case 1: // a multiple, as most sizes are
+			bound = f.combine(multiplied, f.boundary(x.elem, 1+f.r.IntN(12)), f.constant(scalar(x.elem), choose(f.generator, 4, int64(max(1, x.n()/4)))))
+		default:
+			bound = f.combine(added, f.loaded(x.elem), f.constant(scalar(x.elem), int64(f.r.IntN(n))))
+		}
+		word := choose(f.generator, "less_than", "less_than", "less_than", "less_than_or_equal")
+		return f.compared(word, x, f.widened(bound, x.shape), f.chance(25))
+	}
+	mask := end()
+	if f.chance(30) {
+		mask = f.combine(anded, mask, end())
+	}
+	if f.chance(20) {
+		mask = f.combine(anded, mask, f.widened(f.condition(), x.shape))
+	}
+	return mask
+}
+
+// through reads or writes elements of memory where a mask says so.
+func (f *flow) through(j *journal, place, mask value, writes bool) {
+	places := f.offset(f.widened(j.pointer, place.shape), place)
+	t, after := typ{j.elem, place.shape}, f.fresh()
+	each := func(m *machine, do func(i int, cell *int64)) signal {
+		for i, at := range m.tiles[places.name] {
+			switch {
+			case m.tiles[mask.name][i] == 0:
+			case at < 0 || at >= half:
+				return f.undefined()
+			default:
+				do(i, &m.memory[j.param][int(m.block)*half+int(at)])
+			}
+		}
+		return onward
+	}
+	if writes {
+		v := f.want(t)
+		f.shows("store under a mask")
+		f.emit("%s = store_ptr_tko weak %s, %s, %s token=%s : %s, %s, %s -> token", after, places.name, v.name, mask.name, j.token, places.typ, t, mask.typ)
+		f.steps = append(f.steps, func(m *machine) signal {
+			return each(m, func(i int, cell *int64) { *cell = m.tiles[v.name][i] })
+		})
+		j.token = after
+		return
+	}
+	f.shows("load under a mask")
+	v, other := value{name: f.fresh(), typ: t}, f.want(t)
+	f.emit("%s, %s = load_ptr_tko weak %s, %s, %s : %s, %s, %s -> %s, token", v.name, after, places.name, mask.name, other.name, places.typ, mask.typ, t, t)
+	f.steps = append(f.steps, func(m *machine) signal {
+		out := slices.Clone(m.tiles[other.name])
+		how := each(m, func(i int, cell *int64) { out[i] = *cell })
+		m.tiles[v.name] = out
+		return how
+	})
+	f.gathered(f.keep(v))
+}
+
+// hidden is a number that the compiler mostly does not see.
+func (f *flow) hidden(elem string, n int) value {
+	if f.chance(20) {
+		return f.constant(scalar(elem), int64(n))
+	}
+	p, is := f.scalarParameter()
+	x := value{name: p.name, typ: p.typ}
+	f.do(func(m *machine) { m.tiles[p.name] = []int64{int64(is)} })
+	if x = f.cast(x, elem); n != is {
+		x = f.combine(added, x, f.constant(x.typ, int64(n-is)))
+	}
+	return x
+}

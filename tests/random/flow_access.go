@@ -193,7 +193,25 @@ func (f *flow) gathering() {
 			place = f.combine(choose(f.generator, divided, divisions[2]), x, by)
 		}
 	}
-	f.through(j, place, mask, writes)
+	f.through(j, f.offset(f.widened(j.pointer, shape), place), mask, writes)
+}
+
+// pointing goes over memory with pointers that it carries, and reads where a mask says so.
+func (f *flow) pointing() {
+	if f.depth+1 >= deepNest || f.left <= 0 {
+		return
+	}
+	j, shape := choose(f.generator, f.inputs...), f.accessed()
+	t, n := typ{"i32", shape}, f.r.IntN(5)
+	list := f.slotsOf(f.someJournals(80), f.r.IntN(2))
+	at := f.r.IntN(len(list) + 1)
+	list = slices.Insert(list, at, slot{typ: typ{"ptr<" + j.elem + ">", shape}, counts: true})
+	s := scalar("i32")
+	f.shows("pointers that a loop carries")
+	f.rounds(f.constant(s, 0), f.boundary("i32", n), f.constant(s, 1), f.chance(20), list, func(r *round) {
+		first := f.combine(multiplied, r.counter, f.constant(s, int64(t.n())))
+		f.through(j, r.args[at], f.masked(f.combine(added, f.widened(first, shape), f.numbers(t, 0))), false)
+	})
 }
 
 // masked is where numbers are less than one bound or two.
@@ -223,9 +241,8 @@ func (f *flow) masked(x value) value {
 }
 
 // through reads or writes elements of memory where a mask says so.
-func (f *flow) through(j *journal, place, mask value, writes bool) {
-	places := f.offset(f.widened(j.pointer, place.shape), place)
-	t, after := typ{j.elem, place.shape}, f.fresh()
+func (f *flow) through(j *journal, places, mask value, writes bool) {
+	t, after := typ{j.elem, places.shape}, f.fresh()
 	each := func(m *machine, do func(i int, cell *int64)) signal {
 		for i, at := range m.tiles[places.name] {
 			switch {

@@ -39,10 +39,10 @@ func slotTypes(list []slot) string {
 func (f *flow) slotsOf(journals []*journal, others int) (list []slot) {
 	for range others {
 		t := scalar(choose(f.generator, "i32", "i32", "i64", "i8", "i16", "i1"))
-		if v, ok := f.found(func(v value) bool { return isInt(v.elem) }); ok && f.chance(80) {
-			t = v.typ
-		} else if f.chance(12) {
+		if f.chance(8) {
 			t = typ{"ptr<" + choose(f.generator, f.inputs...).elem + ">", choose(f.generator, f.shapes...)}
+		} else if v, ok := f.found(func(v value) bool { return isInt(v.elem) }); ok && f.chance(80) {
+			t = v.typ
 		}
 		list = append(list, slot{typ: t, counts: isPointer(t.elem)})
 		if f.chance(25) { // two of a type may change places

@@ -18,7 +18,7 @@ func (f *flow) accessed() []int {
 
 // array is a view of tiles of memory, which begins somewhere in it; the compiler sees where, and how long and how far apart its rows are, or not.
 func (f *flow) array(j *journal, shape []int) *layer {
-	shift, room := choose(f.generator, 0, 0, 0, 4, 16, f.r.IntN(32)), half-32
+	shift, room := choose(f.generator, 0, 0, 4, 16, 64/widths[j.elem], 3*64/widths[j.elem], f.r.IntN(32)), half-32
 	a := &area{elem: j.elem, param: j.param, pointer: j.pointer.name, length: half, limit: 1 << 62, written: slices.Contains(f.journals, j), after: j.token}
 	a.first = func(m *machine) int { return int(m.block)*half + shift }
 	if shift > 0 {
@@ -29,9 +29,9 @@ func (f *flow) array(j *journal, shape []int) *layer {
 	for i := range shape {
 		d := len(shape) - 1 - i
 		tiles := max(1, min(1+f.r.IntN(5), room/stride/shape[d]))
-		l.shape[d], l.strides[d] = max(1, tiles*shape[d]-f.r.IntN(2)*f.r.IntN(shape[d])), stride
+		l.shape[d], l.strides[d] = max(1, tiles*shape[d]-choose(f.generator, 0, 0, 1, f.r.IntN(shape[d]))), stride
 		if stride *= l.shape[d]; f.chance(60) {
-			stride += choose(f.generator, 1, 4, (16-stride%16)%16)
+			stride += choose(f.generator, 1, 2, 4, 8, (16-stride%16)%16)
 		}
 	}
 	if f.chance(15) { // the last dimension is that of the array's rows
@@ -156,44 +156,76 @@ func (f *flow) gathered(v value) {
 func (f *flow) gathering() {
 	shape, elem := f.accessed(), choose(f.generator, "i32", "i32", "i64")
 	t := typ{elem, shape}
-	n := int64(t.n())
+	if t.n() <= 128 && f.chance(40) {
+		t.elem = choose(f.generator, "i8", "i16")
+	}
+	x := f.combine(added, f.widened(f.cast(f.firstOf(t.n()), t.elem), shape), f.numbers(t, 0))
+	j, writes := choose(f.generator, f.inputs...), f.open() != nil && f.chance(30)
+	if writes {
+		j = f.open()
+	}
+	mask := f.masked(x)
+	f.through(j, f.offset(f.widened(j.pointer, shape), f.combine(added, f.placed(x, elem, writes), f.constant(typ{elem, shape}, int64(choose(f.generator, 0, 256, 2048))))), mask, writes)
+}
+
+// firstOf is the number of the first of n elements.
+func (f *flow) firstOf(n int) value {
 	first := f.below(f.someScalar(), 8)
 	if len(f.around) > 0 && f.chance(60) {
 		if r := f.around[len(f.around)-1]; r.counted {
 			first = r.counter
 		}
 	}
-	first = f.cast(first, elem)
 	if by := choose(f.generator, n, n, n/2, 1, 3); by != 1 {
-		first = f.combine(multiplied, first, f.constant(first.typ, by))
+		first = f.combine(multiplied, first, f.constant(first.typ, int64(by)))
 	}
-	x := f.combine(added, f.widened(first, shape), f.numbers(t, 0))
-	mask, place := f.masked(x), x
-	j, writes := choose(f.generator, f.inputs...), f.open() != nil && f.chance(30)
-	if writes {
-		j = f.open()
+	if f.chance(30) {
+		first = f.combine(subtracted, first, f.boundary(first.elem, f.r.IntN(9)))
 	}
-	bounded := f.positive(scalar(elem))
+	return first
+}
+
+// placed is where elements of some numbers lie, each at another place if they are written.
+func (f *flow) placed(x value, elem string, writes bool) value {
+	s := scalar(x.elem)
+	bounded := f.positive(s)
 	if f.chance(60) {
-		bounded = f.boundary(elem, choose(f.generator, 1, 2, 3, 8, 16, 32, 7, 64))
+		bounded = f.boundary(x.elem, choose(f.generator, 1, 2, 3, 8, 16, 32, 7, 64))
 	}
-	switch by := f.widened(bounded, shape); f.r.IntN(6) {
-	case 0: // rows of some elements, farther apart
-		f.shows("place of a quotient and a remainder")
-		wide := f.combine(added, by, f.widened(f.boundary(elem, choose(f.generator, 0, 1, 4, 8)), shape))
-		place = f.combine(added, f.combine(multiplied, f.combine(divided, x, by), wide), f.combine(remaining, x, by))
-	case 1:
-		if !writes {
-			f.shows("place of a remainder")
-			place = f.combine(choose(f.generator, remaining, divisions[len(divisions)-2]), x, by)
-		}
+	by := f.widened(bounded, x.shape)
+	what := f.r.IntN(10)
+	if writes {
+		what = max(what, 4)
+	}
+	switch what {
+	case 0, 1:
+		f.shows("place of a remainder")
+		x = f.combine(choose(f.generator, divisions[len(divisions)-3:]...), x, by)
 	case 2:
-		if !writes {
-			f.shows("place of a quotient")
-			place = f.combine(choose(f.generator, divided, divisions[2]), x, by)
+		f.shows("place of a quotient")
+		x = f.combine(choose(f.generator, divisions[:len(divisions)-3]...), x, by)
+	case 3:
+		f.shows("place of a selection")
+		x = f.selected(f.masked(x), x, f.combine(subtracted, x, by))
+	case 4: // rows of some elements, farther apart
+		f.shows("place of a quotient and a remainder")
+		wide := f.combine(added, by, f.widened(f.boundary(x.elem, choose(f.generator, 0, 1, 4, 8)), x.shape))
+		x = f.combine(added, f.combine(multiplied, f.combine(divided, x, by), wide), f.combine(remaining, x, by))
+	case 5:
+		f.shows("place of a difference")
+		x = f.combine(subtracted, x, by)
+	}
+	x = f.cast(x, elem)
+	if what == 6 && len(x.shape) == 2 { // rows as far apart as a parameter says
+		f.shows("place of a row and a column")
+		columns := int64(x.shape[1])
+		p, is := f.parameter()
+		if elem = x.elem; !writes || int64(is) >= columns {
+			t := f.constant(x.typ, columns)
+			x = f.combine(added, f.combine(multiplied, f.combine(divided, x, t), f.widened(f.cast(p, elem), x.shape)), f.combine(remaining, x, t))
 		}
 	}
-	f.through(j, f.offset(f.widened(j.pointer, shape), place), mask, writes)
+	return x
 }
 
 // pointing goes over memory with pointers that it carries, and reads where a mask says so.
@@ -219,13 +251,13 @@ func (f *flow) masked(x value) value {
 	end := func() value {
 		n := x.n() * (1 + f.r.IntN(3))
 		var bound value
-		switch f.r.IntN(3) {
+		switch s := scalar(x.elem); f.r.IntN(3) {
 		case 0:
-			bound = f.constant(scalar(x.elem), int64(f.r.IntN(n+2)-1))
+			bound = f.constant(s, int64(f.r.IntN(n+2)-1))
 		case 1: // a multiple, as most sizes are
-			bound = f.combine(multiplied, f.boundary(x.elem, 1+f.r.IntN(12)), f.constant(scalar(x.elem), choose(f.generator, 4, int64(max(1, x.n()/4)))))
+			bound = f.combine(multiplied, f.boundary(x.elem, 1+f.r.IntN(12)), f.constant(s, choose(f.generator, 4, int64(max(1, x.n()/4)))))
 		default:
-			bound = f.combine(added, f.loaded(x.elem), f.constant(scalar(x.elem), int64(f.r.IntN(n))))
+			bound = f.combine(added, f.loaded(x.elem), f.constant(s, int64(f.r.IntN(n))))
 		}
 		word := choose(f.generator, "less_than", "less_than", "less_than", "less_than_or_equal")
 		return f.compared(word, x, f.widened(bound, x.shape), f.chance(25))
@@ -233,6 +265,10 @@ func (f *flow) masked(x value) value {
 	mask := end()
 	if f.chance(30) {
 		mask = f.combine(anded, mask, end())
+	}
+	if f.chance(25) && x.elem != "i1" {
+		f.shows("mask of a comparison with a tile")
+		mask = f.combine(anded, mask, f.compared("less_than_or_equal", x, f.combine(added, f.combine(anded, x, f.constant(x.typ, choose[int64](f.generator, 1, 3, 12))), f.widened(f.boundary(x.elem, f.r.IntN(50)), x.shape)), false))
 	}
 	if f.chance(20) {
 		mask = f.combine(anded, mask, f.widened(f.condition(), x.shape))
@@ -277,14 +313,19 @@ func (f *flow) through(j *journal, places, mask value, writes bool) {
 	f.gathered(f.keep(v))
 }
 
+// parameter is one of the kernel that is a number, which the compiler does not see.
+func (f *flow) parameter() (value, int) {
+	p, is := f.scalarParameter()
+	f.do(func(m *machine) { m.tiles[p.name] = []int64{int64(is)} })
+	return value{name: p.name, typ: p.typ}, is
+}
+
 // hidden is a number that the compiler mostly does not see.
 func (f *flow) hidden(elem string, n int) value {
 	if f.chance(20) {
 		return f.constant(scalar(elem), int64(n))
 	}
-	p, is := f.scalarParameter()
-	x := value{name: p.name, typ: p.typ}
-	f.do(func(m *machine) { m.tiles[p.name] = []int64{int64(is)} })
+	x, is := f.parameter()
 	if x = f.cast(x, elem); n != is {
 		x = f.combine(added, x, f.constant(x.typ, int64(n-is)))
 	}

@@ -104,7 +104,12 @@ func (f *flow) counting() {
 		lower, upper, step = f.constant(t, int64(f.r.IntN(3))), f.boundary(elem, f.r.IntN(12)), f.constant(t, 1)
 	}
 	f.shows("for that counts in " + word + elem)
-	f.rounds(lower, upper, step, unsigned, f.slotsOf(f.someJournals(80), f.r.IntN(3)), func(*round) {
+	list := f.slotsOf(f.someJournals(80), f.r.IntN(3))
+	if f.chance(20) {
+		f.shows("number that grows as the counter does")
+		list = append(list, slot{typ: step.typ, grow: func(v value) value { return f.combine(added, v, step) }})
+	}
+	f.rounds(lower, upper, step, unsigned, list, func(*round) {
 		if left := f.left; flat {
 			f.shows("for without a region inside")
 			f.left = 0

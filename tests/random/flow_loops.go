@@ -20,8 +20,9 @@ type round struct {
 func (f *flow) begin(list []slot) (inits, args []value) {
 	for i, s := range list {
 		if s.journal == nil && !s.counter {
-			list[i].init = f.want(s.typ)
-			list[i].grow = f.growth(s.typ, s.counts)
+			if list[i].init = f.want(s.typ); s.grow == nil {
+				list[i].grow = f.growth(s.typ, s.counts)
+			}
 		}
 	}
 	inits = f.given(list, func(_ int, s slot) value { return s.init })
@@ -42,7 +43,10 @@ func (f *flow) growth(t typ, surely bool) func(v value) value {
 		return nil
 	}
 	if isPointer(t.elem) {
-		by := f.constant(t.with(choose(f.generator, "i32", "i64")), int64(choose(f.generator, 0, 1, 1, 2, 4, t.n(), t.n(), 64)))
+		by := f.constant(t.with(choose(f.generator, "i32", "i64")), int64(choose(f.generator, 0, 1, 1, 2, 4, t.n(), t.n(), 64, -1, -8)))
+		if f.chance(30) {
+			by = f.widened(f.loaded(choose(f.generator, "i8", "i16", "i32")), t.shape)
+		}
 		return func(v value) value { return f.offset(v, by) }
 	}
 	by := f.constant(t, int64(f.r.IntN(4)))
@@ -229,11 +233,17 @@ func (f *flow) looping() {
 	}
 	c := f.course()
 	if f.depth >= deepNest-2 || f.chance(80) {
-		f.loopOf(c, f.chance(45), f.chance(50))
+		f.loopOf(c, f.chance(55), f.chance(50))
 		return
 	}
 	f.shows("loop behind an if")
-	runs := f.compared(predicateOf(c.word).inverse, c.first, c.bound, c.unsigned)
+	first, bound, unsigned := c.first, c.bound, c.unsigned != f.chance(10)
+	if f.chance(8) {
+		first = f.combine(added, first, c.step)
+	} else if f.chance(8) {
+		bound = f.want(bound.typ)
+	}
+	runs := f.compared(choose(f.generator, predicateOf(c.word).inverse, predicateOf(c.word).inverse, predicateOf(c.word).inverse, "less_than"), first, bound, unsigned)
 	f.either(runs, f.slotsOf(f.someJournals(80), f.r.IntN(2)), way{yields, func() { f.loopOf(c, true, false) }}, &way{yields, func() {}})
 }
 

@@ -117,8 +117,27 @@ func (f *flow) dividing() {
 		f.keep(f.combine(op, x, f.positive(x.typ)))
 		return
 	}
+	if f.chance(15) {
+		f.keep(f.floored(x))
+		return
+	}
 	f.shows("division")
 	f.keep(f.combine(op, x, f.constant(x.typ, int64(choose(f.generator, 1, 2, 3, 4, 8, 16, 7, -2, -3, 100)))))
+}
+
+// floored is a remainder of the sign of the divisor, as frontends write it, or nearly so.
+func (f *flow) floored(x value) value {
+	f.shows("remainder of the sign of the divisor")
+	by := f.constant(x.typ, int64(choose(f.generator, 2, 3, 4, 7, 8, 16)))
+	rest, asked := f.combine(divisions[len(divisions)-2], x, by), value{}
+	if asked = rest; f.chance(25) {
+		asked = x
+	}
+	negative := f.compared("less_than", asked, f.constant(x.typ, 0), false)
+	if f.chance(40) {
+		negative = f.combine(anded, negative, f.compared("not_equal", asked, f.constant(x.typ, 0), false))
+	}
+	return f.selected(negative, f.combine(added, rest, by), rest)
 }
 
 // positive is any number that is made positive.
@@ -176,7 +195,7 @@ func (f *flow) lone(t typ, n int64) ranged { return ranged{f.constant(t, n), []i
 
 // narrow is a value of a few numbers.
 func (f *flow) narrow(t typ) ranged {
-	least := choose(f.generator, 0, 0, 0, 1, -1, -5, -8, 3, greatestOf(t.elem)-16, leastOf(t.elem), leastOf(t.elem)/2)
+	least := choose(f.generator, 0, 0, 0, 1, -1, -2, -5, -5, -8, 3, greatestOf(t.elem)-16, leastOf(t.elem), leastOf(t.elem)/2)
 	n := choose(f.generator, int64(1), 3, 7, 15)
 	x := ranged{f.want(t), nil}
 	for k := least; k <= least+n; k++ {
@@ -252,10 +271,18 @@ func (f *flow) edging() {
 			x = ranged{f.cast(x.value, elem), all}
 		}
 	}
+	f.keep(x.value)
+	for range 1 + f.r.IntN(3) {
+		f.atEnd(x)
+	}
+}
+
+// atEnd compares a value with an end of what it may be, or near it.
+func (f *flow) atEnd(x ranged) {
 	end := wrapped(x.elem, choose(f.generator, x.all[0], x.all[len(x.all)-1], x.all[f.r.IntN(len(x.all))])+int64(f.r.IntN(3)-1))
 	c := f.compared(choose(f.generator, predicates...).word, x.value, f.constant(x.typ, end), f.chance(35))
 	f.shows("comparison with an end of what may be")
-	if f.keep(x.value); len(x.shape) == 0 && f.nests() && f.chance(40) {
+	if len(x.shape) == 0 && f.nests() && f.chance(30) {
 		f.either(c, f.slotsOf(f.someJournals(80), f.r.IntN(2)), f.doing(yields), &way{yields, func() { f.uses(x.value) }})
 		return
 	}

@@ -13,8 +13,9 @@ func isPointer(elem string) bool { return strings.HasPrefix(elem, "ptr<") }
 
 func isNumber(v value) bool { return slices.Contains(integers, v.elem) }
 
-// constant is a tile of one number.
+// constant is a tile of one number, as its type has it.
 func (f *flow) constant(t typ, n int64) value {
+	n = wrapped(t.elem, n)
 	text := fmt.Sprint(n)
 	if t.elem == "i1" {
 		text = choose(f.generator, "false", "true")
@@ -61,7 +62,7 @@ func (f *flow) want(t typ) value {
 	}
 	if isPointer(t.elem) {
 		j := f.pointee(t.elem)
-		return f.keep(f.placesAt(j, f.below(f.someScalar(), 64), t.shape))
+		return f.keep(f.placesAt(j, f.combine(added, f.below(f.someScalar(), 64), f.constant(scalar("i32"), 64)), t.shape))
 	}
 	switch f.r.IntN(4) {
 	case 0:
@@ -264,43 +265,6 @@ func (f *flow) computing() {
 // selected is x where c holds and y elsewhere.
 func (f *flow) selected(c, x, y value) value {
 	return f.elementwise(x.typ, 0, []value{c, x, y}, func(v []int64) int64 { return v[2-v[0]] }, "select %s, %s, %s : %s, %s", c.name, x.name, y.name, c.typ, x.typ)
-}
-
-// guarding compares what grows with a counter, as the masks of frontends do, and does or takes something where that is less than a bound.
-func (f *flow) guarding() {
-	if len(f.around) == 0 {
-		return
-	}
-	x, shape := f.around[len(f.around)-1].counter, []int(nil)
-	if x.elem == "i8" {
-		x = f.cast(x, "i32")
-	}
-	if f.chance(40) {
-		shape = []int{choose(f.generator, 2, 4, 8, 16, 64)}
-		x = f.combine(multiplied, x, f.constant(x.typ, int64(shape[0])))
-	}
-	if f.chance(30) {
-		x = f.combine(added, x, f.boundary(x.elem, f.r.IntN(4)))
-	}
-	bound := f.boundary(x.elem, f.r.IntN(1+min(98, 8*typ{"", shape}.n())))
-	if f.chance(20) {
-		bound = f.combine(added, f.cast(f.block, x.elem), bound)
-	} else if r := f.around[len(f.around)-1]; r.lower.is(x.typ) && f.chance(40) {
-		f.shows("guard by a bound from where the loop begins")
-		bound = f.combine(added, r.lower, f.boundary(x.elem, f.r.IntN(6)))
-	}
-	if shape != nil {
-		x, bound = f.combine(added, f.widened(x, shape), f.numbers(typ{x.elem, shape}, 0)), f.widened(bound, shape)
-	}
-	c := f.compared(choose(f.generator, "less_than", "less_than", "less_than_or_equal", "greater_than_or_equal"), x, bound, f.chance(25))
-	if shape == nil && f.nests() && f.chance(60) {
-		f.shows("if that a counter decides")
-		f.either(c, f.slotsOf(f.someJournals(80), f.r.IntN(2)), f.doing(yields), &way{yields, func() { f.statements(f.r.IntN(2)) }})
-		return
-	}
-	f.shows("selection that a counter decides")
-	t := typ{choose(f.generator, integers...), shape}
-	f.uses(f.keep(f.selected(c, f.want(t), f.want(t))))
 }
 
 // assuming promises of a number what turns out to hold.

@@ -31,8 +31,10 @@
 //	exact.go      their operations, as text and as numbers
 //	evaluate.go   what they leave in memory
 //	flows.go      programs of control flow: ifs, fors and loops of every shape, which keep journals of what they do
-//	flow_values.go, flow_memory.go, flow_regions.go, flow_loops.go
-//	              their numbers, journals, ifs and jumps, loops
+//	flow_values.go, flow_ops.go, flow_memory.go, flow_access.go
+//	              their numbers, operations that may be undefined and ends of what numbers may be, journals, arrays and pointers under masks
+//	flow_regions.go, flow_loops.go, flow_counts.go, flow_guards.go
+//	              their ifs and jumps, loops, fors, comparisons of what grows with counters
 //	rows.go       operations that their rows say enough of
 //	scan.go       reductions and scans of several tiles, scans that do not commute
 //	memory.go     loads, stores, views, round trips through memory, atomics

@@ -99,10 +99,10 @@ func (f *flow) tour(j *journal, l *layer, index []value, writes bool) {
 		upper = f.combine(lesser, upper, f.combine(added, f.loaded(t.elem), f.boundary(t.elem, n/2)))
 	case 1:
 		lower = f.combine(lesser, f.cast(f.block, t.elem), upper)
-	case 2:
-		if len(index) > 0 && index[len(index)-1].is(t) {
-			f.shows("loop over an array up to a counter")
-			upper = f.combine(lesser, upper, f.combine(added, index[len(index)-1], f.constant(t, 1)))
+	case 2, 3:
+		if len(index) > 0 {
+			f.shows("loop over an array up to an index")
+			upper = f.combine(lesser, upper, f.combine(added, f.cast(index[len(index)-1], t.elem), f.constant(t, 1)))
 		}
 	}
 	list := f.slotsOf(f.someJournals(80), f.r.IntN(2))

@@ -109,7 +109,12 @@ func (f *flow) counting() {
 		f.shows("number that grows as the counter does")
 		list = append(list, slot{typ: step.typ, grow: func(v value) value { return f.combine(added, v, step) }})
 	}
-	f.rounds(lower, upper, step, unsigned, list, func(*round) {
+	limits := []value(nil)
+	if flat && f.chance(50) {
+		limits = f.limits(lower.typ)
+	}
+	f.rounds(lower, upper, step, unsigned, list, func(r *round) {
+		r.limits = limits
 		if left := f.left; flat {
 			f.shows("for without a region inside")
 			f.left = 0

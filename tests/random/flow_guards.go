@@ -18,11 +18,33 @@ func (f *flow) checking() {
 	}
 	step := f.constant(t, int64(choose(f.generator, 1, 1, 1, 1, 1, 2)))
 	f.shows("for that compares its counter")
-	f.rounds(lower, upper, step, unsigned, f.slotsOf(f.someJournals(90), f.r.IntN(2)), func(*round) {
+	limits := f.limits(t)
+	f.rounds(lower, upper, step, unsigned, f.slotsOf(f.someJournals(90), f.r.IntN(2)), func(r *round) {
+		r.limits = limits
 		for range 1 + f.r.IntN(3) {
 			f.guarding()
 		}
 	})
+}
+
+// limits are scalars of a type or another that are made in front of a loop.
+func (f *flow) limits(t typ) (list []value) {
+	for range 1 + f.r.IntN(3) {
+		elem := choose(f.generator, t.elem, t.elem, choose(f.generator, integers...))
+		v := f.loaded(elem)
+		switch f.r.IntN(4) {
+		case 0:
+			v = f.combine(added, v, f.boundary(elem, f.r.IntN(40)))
+		case 1:
+			v = f.combine(anded, f.cast(f.someScalar(), elem), f.constant(scalar(elem), 15))
+		case 2:
+			if far := f.far(elem); far.name != "" {
+				v = far
+			}
+		}
+		list = append(list, v)
+	}
+	return list
 }
 
 // guarding compares what grows with a counter, as the masks of frontends do, and does or takes something where that is less than a bound.
@@ -34,7 +56,7 @@ func (f *flow) guarding() {
 	if f.chance(40) {
 		shape = []int{choose(f.generator, 2, 4, 8, 16, 64)}
 	}
-	x := f.grown(r.counter, shape)
+	x := f.grown(r, shape)
 	bound := f.limit(r, x.typ)
 	c := f.compared(choose(f.generator, "less_than", "less_than", "less_than_or_equal", "greater_than_or_equal"), x, f.widened(bound, shape), f.chance(25))
 	if shape == nil && f.nests() && f.chance(60) {
@@ -48,21 +70,26 @@ func (f *flow) guarding() {
 }
 
 // grown is a counter times a number, with some numbers added that stay; a tile has its elements' numbers added, too.
-func (f *flow) grown(x value, shape []int) value {
+func (f *flow) grown(r *round, shape []int) value {
+	x := r.counter
 	if x.elem == "i8" || f.chance(20) && x.elem != "i64" {
 		x = f.cast(x, choose(f.generator, "i32", "i64"))
 	}
 	if shape != nil {
 		x = f.combine(multiplied, x, f.constant(x.typ, int64(shape[0])))
 	} else if f.chance(30) {
-		x = f.combine(multiplied, x, f.constant(x.typ, int64(1+f.r.IntN(5))))
+		x = f.combine(multiplied, x, f.constant(x.typ, choose(f.generator, 1, 2, 3, 4, 5, greatestOf(x.elem)>>3, greatestOf(x.elem)>>2+1)))
 	}
 	for f.chance(35) {
-		switch f.r.IntN(3) {
+		switch f.r.IntN(4) {
 		case 0:
 			x = f.combine(added, x, f.boundary(x.elem, f.r.IntN(4)))
 		case 1:
 			x = f.combine(added, f.combine(anded, f.cast(f.someScalar(), x.elem), f.constant(x.typ, 7)), x)
+		case 2:
+			if len(r.limits) > 0 {
+				x = f.combine(added, x, f.combine(choose(f.generator, anded, greater), f.cast(choose(f.generator, r.limits...), x.elem), f.constant(x.typ, 3)))
+			}
 		default:
 			x = f.combine(added, x, x)
 		}
@@ -76,8 +103,12 @@ func (f *flow) grown(x value, shape []int) value {
 // limit is a scalar with which what grows with the counter of a loop is compared.
 func (f *flow) limit(r *round, t typ) value {
 	s := scalar(t.elem)
+	if len(r.limits) > 0 && f.chance(70) {
+		f.shows("guard by a bound from in front of a loop")
+		return f.cast(choose(f.generator, r.limits...), t.elem)
+	}
 	bound := f.boundary(t.elem, f.r.IntN(1+min(98, 8*t.n())))
-	switch f.r.IntN(6) {
+	switch f.r.IntN(5) {
 	case 0:
 		return f.combine(added, f.cast(f.block, t.elem), bound)
 	case 1:
@@ -87,11 +118,8 @@ func (f *flow) limit(r *round, t typ) value {
 		}
 	case 2:
 		f.shows("guard by a bound from memory")
-		return f.loaded(t.elem)
-	case 3:
-		f.shows("guard by a bound from memory")
 		return f.combine(added, f.loaded(t.elem), bound)
-	case 4:
+	case 3:
 		return f.constant(s, int64(f.r.IntN(12)-4))
 	}
 	return bound

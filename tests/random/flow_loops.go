@@ -14,6 +14,7 @@ type round struct {
 	next                 value               // of the counter, where it is known already
 	now                  []value             // what the next round begins with, where that is known already
 	advance              func(v value) value // makes it
+	limits               []value             // what stays in the loop, and what grows is compared with
 }
 
 // begin makes what a loop carries, and what that begins with.

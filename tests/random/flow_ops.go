@@ -190,6 +190,11 @@ func image(op integerOp, x, y ranged) (all []int64, ok bool) {
 	return all, len(all) <= 600
 }
 
+// end is an end of what a value may be, or a number near it.
+func (x ranged) end(f *flow) int64 {
+	return wrapped(x.elem, choose(f.generator, x.all[0], x.all[len(x.all)-1], x.all[f.r.IntN(len(x.all))])+int64(f.r.IntN(3)-1))
+}
+
 // lone is a value of one number.
 func (f *flow) lone(t typ, n int64) ranged { return ranged{f.constant(t, n), []int64{n}} }
 
@@ -249,10 +254,18 @@ func (f *flow) edging() {
 	t := typ{choose(f.generator, integers...), choose(f.generator, nil, nil, []int{4}, []int{8}, []int{16}, []int{64})}
 	x := f.narrow(t)
 	for range 1 + f.r.IntN(3) {
-		ops := choose(f.generator, integerOps, integerOps, divisions, shiftings, ofOne)
+		ops := choose(f.generator, integerOps, integerOps, divisions, divisions, shiftings, ofOne, ofOne)
 		op, y := choose(f.generator, ops...), f.lone(t, f.someNumber(t.elem))
-		if f.chance(35) {
+		switch f.r.IntN(5) {
+		case 0:
+			y = f.lone(t, x.end(f))
+		case 1:
 			y = f.narrow(t)
+		case 2: // none of them is zero
+			y = f.narrow(t)
+			one := f.lone(t, 1)
+			odd, _ := image(ored, y, one)
+			y = ranged{f.combine(ored, y.value, one.value), odd}
 		}
 		if f.chance(30) {
 			x, y = y, x
@@ -279,8 +292,7 @@ func (f *flow) edging() {
 
 // atEnd compares a value with an end of what it may be, or near it.
 func (f *flow) atEnd(x ranged) {
-	end := wrapped(x.elem, choose(f.generator, x.all[0], x.all[len(x.all)-1], x.all[f.r.IntN(len(x.all))])+int64(f.r.IntN(3)-1))
-	c := f.compared(choose(f.generator, predicates...).word, x.value, f.constant(x.typ, end), f.chance(35))
+	c := f.compared(choose(f.generator, predicates...).word, x.value, f.constant(x.typ, x.end(f)), f.chance(35))
 	f.shows("comparison with an end of what may be")
 	if len(x.shape) == 0 && f.nests() && f.chance(30) {
 		f.either(c, f.slotsOf(f.someJournals(80), f.r.IntN(2)), f.doing(yields), &way{yields, func() { f.uses(x.value) }})

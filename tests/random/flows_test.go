@@ -15,7 +15,7 @@ var wantedOfControl = []string{
 	"division in an if where it is defined", "entry", "entry at a place that numbers say", "for from a number on", "for from the tile block on",
 	"for of a bound from a number", "for of rounds: 0", "for of rounds: 1", "for of rounds: 2 or more", "for that compares its counter",
 	"for up to the counter of a loop around", "for up to the largest number", "for with a bound from memory", "for with a bound from the tile block",
-	"guard by a bound from memory", "guard by a bound from where the loop begins", "if that a counter decides", "if that only computes", "journal that is read",
+	"guard by a bound from in front of a loop", "guard by a bound from memory", "guard by a bound from where the loop begins", "if that a counter decides", "if that only computes", "journal that is read",
 	"load through pointers of a value", "load under a mask", "loop behind an if", "loop from a number on", "loop in a loop", "loop near the largest or the least number",
 	"loop of rounds: 1", "loop of rounds: 2", "loop of rounds: 3 or more", "loop over an array", "loop over an array up to an index", "loop that counts down",
 	"loop that counts the other way round", "loop that ends at once", "loop that ends in an if", "loop that ends in an if within an if",

@@ -16,7 +16,7 @@ func (f *flow) accessed() []int {
 	return choose(f.generator, []int{256}, []int{512}, []int{1024}, []int{2048}, []int{16, 32}, []int{64, 16}, []int{8, 128}, []int{32, 64}, []int{128}, []int{16}, []int{4, 8})
 }
 
-// array is a view of tiles of memory, which begins somewhere in it; the compiler sees where, and how long and how far apart its rows are, or not.
+// array is an array that begins somewhere in memory; the compiler sees where, or not.
 func (f *flow) array(j *journal, shape []int) *layer {
 	shift, room := choose(f.generator, 0, 0, 4, 16, 64/widths[j.elem], 3*64/widths[j.elem], f.r.IntN(32)), half-32
 	a := &area{elem: j.elem, param: j.param, pointer: j.pointer.name, length: half, limit: 1 << 62, written: slices.Contains(f.journals, j), after: j.token}
@@ -38,35 +38,44 @@ func (f *flow) array(j *journal, shape []int) *layer {
 		slices.Reverse(l.strides)
 		slices.Reverse(l.shape)
 	}
-	f.look(l)
 	return l
 }
 
-// look writes the view.
-func (f *flow) look(l *layer) {
-	number := choose(f.generator, "i32", "i32", "i64")
-	var names, types [2][]string
+// sizes are those of an array and its strides, as a view names them, and in its type.
+type sizes struct {
+	number       string
+	names, types [2][]string
+}
+
+// sizesOf writes the numbers that are not in the type.
+func (f *flow) sizesOf(l *layer) sizes {
+	s := sizes{number: choose(f.generator, "i32", "i32", "i64")}
 	for k, list := range [2][]int{l.shape, l.strides} {
 		for _, n := range list {
 			name, kind := fmt.Sprint(n), fmt.Sprint(n)
 			if f.chance(60) {
-				kind, name = "?", f.hidden(number, n).name
+				kind, name = "?", f.hidden(s.number, n).name
 			}
-			names[k], types[k] = append(names[k], name), append(types[k], kind)
+			s.names[k], s.types[k] = append(s.names[k], name), append(s.types[k], kind)
 		}
 	}
+	return s
+}
+
+// look writes the view.
+func (f *flow) look(l *layer, s sizes) {
 	of := ""
-	if slices.Contains(slices.Concat(types[0], types[1]), "?") {
-		of = scalar(number).String() + " -> "
+	if slices.Contains(slices.Concat(s.types[0], s.types[1]), "?") {
+		of = scalar(s.number).String() + " -> "
 	}
-	vt := fmt.Sprintf("tensor_view<%sx%s, strides=[%s]>", strings.Join(types[0], "x"), l.elem, strings.Join(types[1], ","))
+	vt := fmt.Sprintf("tensor_view<%sx%s, strides=[%s]>", strings.Join(s.types[0], "x"), l.elem, strings.Join(s.types[1], ","))
 	view := f.fresh()
-	f.emit("%s = make_tensor_view %s, shape = [%s], strides = [%s] : %s%s", view, l.pointer, joined(names[0]), joined(names[1]), of, vt)
+	f.emit("%s = make_tensor_view %s, shape = [%s], strides = [%s] : %s%s", view, l.pointer, joined(s.names[0]), joined(s.names[1]), of, vt)
 	l.at, l.kind = f.fresh(), fmt.Sprintf("partition_view<tile=(%s), padding_value = zero, %s>", strings.TrimSuffix(dims(l.tile.shape), "x"), vt)
 	f.emit("%s = make_partition_view %s : %s", l.at, view, l.kind)
 }
 
-// touring goes over tiles of an array in a nest of loops, and reads or writes them.
+// touring goes over tiles of an array in a nest of loops, and reads or writes them; perhaps over those of another array of its form as well.
 func (f *flow) touring() {
 	if f.depth+2 >= deepNest || f.left <= 0 {
 		return
@@ -77,19 +86,35 @@ func (f *flow) touring() {
 		j = f.open()
 	}
 	l := f.array(j, f.accessed())
+	s := f.sizesOf(l)
+	f.look(l, s)
 	f.shows("loop over an array")
-	f.tour(j, l, nil, writes)
+	visit := func(index []value) { f.visit(j, l, index, writes) }
+	if f.chance(35) {
+		f.shows("loop over two arrays")
+		other, first := f.array(choose(f.generator, f.inputs...), l.tile.shape), visit
+		other.shape, other.strides = l.shape, l.strides
+		f.look(other, s)
+		visit = func(index []value) {
+			f.visit(nil, other, index, false)
+			first(index)
+		}
+	}
+	if !writes {
+		j = nil
+	}
+	f.tour(l, nil, j, visit)
 }
 
-// tour writes the loops over the dimensions that have no index yet, and what is done with a tile.
-func (f *flow) tour(j *journal, l *layer, index []value, writes bool) {
+// tour writes the loops over the dimensions that have no index yet, and what is done with a tile; a journal that this writes goes through them.
+func (f *flow) tour(l *layer, index []value, j *journal, visit func(index []value)) {
 	if len(index) == len(l.shape) {
-		f.visit(j, l, index, writes)
+		visit(index)
 		return
 	}
 	n, t := l.tiles(len(index)), scalar(choose(f.generator, "i32", "i32", "i32", "i64", "i16"))
 	if f.chance(20) {
-		f.tour(j, l, append(slices.Clone(index), f.boundary(t.elem, f.r.IntN(n))), writes)
+		f.tour(l, append(slices.Clone(index), f.boundary(t.elem, f.r.IntN(n))), j, visit)
 		return
 	}
 	first := f.r.IntN(n) * f.r.IntN(2) * f.r.IntN(2)
@@ -106,11 +131,11 @@ func (f *flow) tour(j *journal, l *layer, index []value, writes bool) {
 		}
 	}
 	list := f.slotsOf(f.someJournals(80), f.r.IntN(2))
-	if writes && !hasJournal(list, j) {
+	if j != nil && !hasJournal(list, j) {
 		list = append(list, f.slotsOf([]*journal{j}, 0)...)
 	}
 	f.rounds(lower, upper, step, f.chance(20), list, func(r *round) {
-		f.tour(j, l, append(slices.Clone(index), r.counter), writes)
+		f.tour(l, append(slices.Clone(index), r.counter), j, visit)
 	})
 }
 
@@ -127,8 +152,9 @@ func (f *flow) visit(j *journal, l *layer, index []value, writes bool) {
 		}
 		return onward
 	})
-	if l.after = j.token; writes {
+	if writes {
 		f.shows("tile of an array that is written")
+		l.after = j.token
 		f.program.store(f.want(l.tile), l, index)
 		j.token = l.after
 		return

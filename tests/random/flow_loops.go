@@ -245,7 +245,12 @@ func (f *flow) looping() {
 		bound = f.want(bound.typ)
 	}
 	runs := f.compared(choose(f.generator, predicateOf(c.word).inverse, predicateOf(c.word).inverse, predicateOf(c.word).inverse, "less_than"), first, bound, unsigned)
-	f.either(runs, f.slotsOf(f.someJournals(80), f.r.IntN(2)), way{yields, func() { f.loopOf(c, true, false) }}, &way{yields, func() {}})
+	given, does, nothing := f.slotsOf(f.someJournals(80), f.r.IntN(2)), way{yields, func() { f.loopOf(c, true, false) }}, way{yields, func() {}}
+	if f.chance(30) {
+		f.either(f.not(runs), given, nothing, &does)
+		return
+	}
+	f.either(runs, given, does, &nothing)
 }
 
 // loopOf writes one of a course; a neat one has its test at its head or its foot.

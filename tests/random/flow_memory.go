@@ -23,6 +23,12 @@ func (f *flow) memory(elem, use string) *journal {
 	size := f.generator.number(scalar("i32"), half).name
 	base := f.define(s, "muli %s, %s : %s", f.block.name, size, s)
 	f.emit("%s = offset %s, %s : tile<ptr<%s>>, %s -> tile<ptr<%s>>", j.pointer.name, name, base.name, elem, s, elem)
+	if f.chance(40) {
+		f.note("memory of which a promise says how it is aligned")
+		promised := f.fresh()
+		f.emit("%s = assume div_by<%d>, %s : tile<ptr<%s>>", promised, choose(f.generator, 16, 16, 8, 128), j.pointer.name, elem)
+		j.pointer.name = promised
+	}
 	f.do(func(m *machine) { m.tiles[j.pointer.name] = []int64{0} })
 	return j
 }

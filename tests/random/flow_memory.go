@@ -23,7 +23,7 @@ func (f *flow) memory(elem, use string) *journal {
 	size := f.generator.number(scalar("i32"), half).name
 	base := f.define(s, "muli %s, %s : %s", f.block.name, size, s)
 	f.emit("%s = offset %s, %s : tile<ptr<%s>>, %s -> tile<ptr<%s>>", j.pointer.name, name, base.name, elem, s, elem)
-	if f.chance(40) {
+	if f.chance(25) {
 		f.note("memory of which a promise says how it is aligned")
 		promised := f.fresh()
 		f.emit("%s = assume div_by<%d>, %s : tile<ptr<%s>>", promised, choose(f.generator, 16, 16, 8, 128), j.pointer.name, elem)

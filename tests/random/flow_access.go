@@ -206,7 +206,7 @@ func (f *flow) firstOf(n int) value {
 		first = f.combine(multiplied, first, f.constant(first.typ, int64(by)))
 	}
 	if f.chance(30) {
-		first = f.combine(subtracted, first, f.boundary(first.elem, f.r.IntN(9)))
+		first = f.combine(subtracted, first, f.boundary(first.elem, choose(f.generator, 1, 4, 8, 16, min(n, 64))))
 	}
 	return first
 }
@@ -236,7 +236,11 @@ func (f *flow) placed(x value, elem string, writes bool) value {
 	case 4: // rows of some elements, farther apart
 		f.shows("place of a quotient and a remainder")
 		wide := f.combine(added, by, f.widened(f.boundary(x.elem, choose(f.generator, 0, 1, 4, 8)), x.shape))
-		x = f.combine(added, f.combine(multiplied, f.combine(divided, x, by), wide), f.combine(remaining, x, by))
+		quotient, rest := divided, remaining
+		if f.chance(40) {
+			quotient, rest = divisions[2], divisions[len(divisions)-2]
+		}
+		x = f.combine(added, f.combine(multiplied, f.combine(quotient, x, by), wide), f.combine(rest, x, by))
 	case 5:
 		f.shows("place of a difference")
 		x = f.combine(subtracted, x, by)
@@ -274,6 +278,15 @@ func (f *flow) pointing() {
 
 // masked is where numbers are less than one bound or two.
 func (f *flow) masked(x value) value {
+	if len(x.shape) > 1 && f.chance(30) {
+		f.shows("mask in another shape")
+		return f.reshaped(f.masked(f.reshaped(x, []int{x.n()})), x.shape)
+	}
+	if f.chance(15) {
+		f.shows("mask of quotients")
+		by := f.boundary(x.elem, choose(f.generator, 2, 3, 4, 8, 16))
+		x = f.combine(choose(f.generator, divisions[:6]...), x, f.widened(by, x.shape))
+	}
 	end := func() value {
 		n := x.n() * (1 + f.r.IntN(3))
 		var bound value
@@ -296,8 +309,12 @@ func (f *flow) masked(x value) value {
 		f.shows("mask of a comparison with a tile")
 		mask = f.combine(anded, mask, f.compared("less_than_or_equal", x, f.combine(added, f.combine(anded, x, f.constant(x.typ, choose[int64](f.generator, 1, 3, 12))), f.widened(f.boundary(x.elem, f.r.IntN(50)), x.shape)), false))
 	}
-	if f.chance(20) {
+	switch f.r.IntN(8) {
+	case 0:
 		mask = f.combine(anded, mask, f.widened(f.condition(), x.shape))
+	case 1:
+		f.shows("mask that is selected")
+		mask = f.selected(mask, f.widened(f.condition(), x.shape), f.widened(f.condition(), x.shape))
 	}
 	return mask
 }

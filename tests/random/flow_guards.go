@@ -57,8 +57,15 @@ func (f *flow) guarding() {
 		shape = []int{choose(f.generator, 2, 4, 8, 16, 64)}
 	}
 	x := f.grown(r, shape)
-	bound := f.limit(r, x.typ)
-	c := f.compared(choose(f.generator, "less_than", "less_than", "less_than_or_equal", "greater_than_or_equal"), x, f.widened(bound, shape), f.chance(25))
+	below := func() value {
+		word := choose(f.generator, "less_than", "less_than", "less_than_or_equal", "greater_than_or_equal")
+		return f.compared(word, x, f.widened(f.limit(r, x.typ), shape), f.chance(25))
+	}
+	c := below()
+	if f.chance(30) {
+		f.shows("guard by two bounds")
+		c = f.combine(choose(f.generator, anded, xored), c, below())
+	}
 	if shape == nil && f.nests() && f.chance(60) {
 		f.shows("if that a counter decides")
 		f.either(c, f.slotsOf(f.someJournals(80), f.r.IntN(2)), f.doing(yields), &way{yields, func() { f.statements(f.r.IntN(2)) }})

@@ -117,8 +117,8 @@ func (f *flow) dividing() {
 		f.keep(f.combine(op, x, f.positive(x.typ)))
 		return
 	}
-	if f.chance(15) {
-		f.keep(f.floored(x))
+	if f.chance(20) {
+		f.uses(f.keep(f.floored(f.narrow(x.typ).value)))
 		return
 	}
 	f.shows("division")

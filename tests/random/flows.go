@@ -201,7 +201,7 @@ var flowKinds []kind[*flow]
 func init() {
 	flowKinds = []kind[*flow]{
 		{22, (*flow).computing}, {14, (*flow).entering}, {8, (*flow).adding}, {6, (*flow).storing}, {3, (*flow).storingByRound}, {5, (*flow).reading}, {3, (*flow).readingBack},
-		{5, (*flow).assuming}, {8, (*flow).dividing}, {9, (*flow).edging}, {6, (*flow).touring}, {7, (*flow).gathering}, {4, (*flow).pointing}, {9, (*flow).guarding}, {5, (*flow).checking}, {4, (*flow).deciding}, {4, (*flow).folding}, {3, (*flow).turning}, {12, (*flow).branching}, {10, (*flow).leaving}, {12, (*flow).counting}, {22, (*flow).looping},
+		{5, (*flow).assuming}, {8, (*flow).dividing}, {9, (*flow).edging}, {8, (*flow).touring}, {9, (*flow).gathering}, {4, (*flow).pointing}, {9, (*flow).guarding}, {8, (*flow).checking}, {4, (*flow).deciding}, {4, (*flow).folding}, {3, (*flow).turning}, {12, (*flow).branching}, {10, (*flow).leaving}, {12, (*flow).counting}, {22, (*flow).looping},
 	}
 }
 

@@ -307,7 +307,9 @@ func (f *flow) masked(x value) value {
 	}
 	if f.chance(25) && x.elem != "i1" {
 		f.shows("mask of a comparison with a tile")
-		mask = f.combine(anded, mask, f.compared("less_than_or_equal", x, f.combine(added, f.combine(anded, x, f.constant(x.typ, choose[int64](f.generator, 1, 3, 12))), f.widened(f.boundary(x.elem, f.r.IntN(50)), x.shape)), false))
+		other := f.combine(anded, x, f.constant(x.typ, choose[int64](f.generator, 1, 3, 12)))
+		other = f.combine(added, other, f.widened(f.boundary(x.elem, f.r.IntN(50)), x.shape))
+		mask = f.combine(anded, mask, f.compared("less_than_or_equal", x, other, false))
 	}
 	switch f.r.IntN(8) {
 	case 0:

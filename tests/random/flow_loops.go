@@ -186,6 +186,13 @@ func (f *flow) course() course {
 		by = -by
 	}
 	c.first, c.step, c.bound = f.fixed(t, int64(first)), f.fixed(t, int64(by)), f.fixed(t, last)
+	f.follows(&c, by*n)
+	return c
+}
+
+// follows has the bound of a loop, or where it begins, follow from other numbers, at most so far from each other.
+func (f *flow) follows(c *course, far int) {
+	t := scalar(c.elem)
 	switch f.r.IntN(8) {
 	case 0:
 		f.shows("loop with a bound from a number")
@@ -199,7 +206,7 @@ func (f *flow) course() course {
 				f.shows("loop with a bound from the counter of a loop around")
 				c.bound = r.counter
 				if f.chance(30) {
-					c.first, c.bound = r.counter, f.combine(added, r.counter, f.constant(t, int64(by*n)))
+					c.first, c.bound = r.counter, f.combine(added, r.counter, f.constant(t, int64(far)))
 				}
 			}
 		}
@@ -210,13 +217,12 @@ func (f *flow) course() course {
 		}
 	case 7:
 		if from := f.far(c.elem); from.name != "" {
-			c.first, c.bound = from, f.combine(added, from, f.fixed(t, int64(by*n)))
+			c.first, c.bound = from, f.combine(added, from, f.fixed(t, int64(far)))
 		}
 	case 5:
 		f.shows("loop from a number on")
 		c.first = f.combine(anded, f.cast(f.someScalar(), c.elem), f.constant(t, 3))
 	}
-	return c
 }
 
 // fixed is a scalar that is n.

@@ -202,7 +202,7 @@ func (f *flow) lone(t typ, n int64) ranged { return ranged{f.constant(t, n), []i
 func (f *flow) narrow(t typ) ranged {
 	least := choose(f.generator, 0, 0, 0, 1, -1, -2, -5, -5, -8, 3, greatestOf(t.elem)-16, leastOf(t.elem), leastOf(t.elem)/2)
 	n := choose(f.generator, int64(1), 3, 7, 15)
-	x := ranged{f.want(t), nil}
+	x := ranged{f.scattered(t), nil}
 	for k := least; k <= least+n; k++ {
 		x.all = append(x.all, k)
 	}
@@ -233,6 +233,14 @@ func (f *flow) narrow(t typ) ranged {
 		x.value = f.combine(added, x.value, f.constant(t, least))
 	}
 	return x
+}
+
+// scattered is a value whose elements differ, mostly, if it is a tile.
+func (f *flow) scattered(t typ) value {
+	if len(t.shape) == 0 || f.chance(40) {
+		return f.want(t)
+	}
+	return f.combine(multiplied, f.numbers(t, int64(f.r.IntN(20)-10)), f.constant(t, int64(2*f.r.IntN(8)-7)))
 }
 
 // numbers are those of elements in row-major order, from a first one on.

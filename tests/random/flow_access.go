@@ -180,6 +180,7 @@ func (f *flow) gathered(v value) {
 
 // gathering reads or writes elements side by side, or as quotients and remainders say, where a mask says so.
 func (f *flow) gathering() {
+	f.aligned = f.chance(50)
 	shape, elem := f.accessed(), choose(f.generator, "i32", "i32", "i64")
 	t := typ{elem, shape}
 	if t.n() <= 128 && f.chance(40) {
@@ -190,8 +191,10 @@ func (f *flow) gathering() {
 	if writes {
 		j = f.open()
 	}
-	mask := f.masked(x)
-	f.through(j, f.offset(f.widened(j.pointer, shape), f.combine(added, f.placed(x, elem, writes), f.constant(typ{elem, shape}, int64(choose(f.generator, 0, 256, 2048))))), mask, writes)
+	mask, place := f.masked(x), f.placed(x, elem, writes)
+	place = f.combine(added, place, f.constant(place.typ, int64(choose(f.generator, 0, 256, 2048))))
+	f.aligned = false
+	f.through(j, f.offset(f.widened(j.pointer, shape), place), mask, writes)
 }
 
 // firstOf is the number of the first of n elements.
@@ -202,11 +205,15 @@ func (f *flow) firstOf(n int) value {
 			first = r.counter
 		}
 	}
-	if by := choose(f.generator, n, n, n/2, 1, 3); by != 1 {
+	by, back := choose(f.generator, n, n, n/2, 1, 3), choose(f.generator, 1, 4, 8, 16, min(n, 64))
+	if f.aligned {
+		by, back = n, choose(f.generator, 16, 64)
+	}
+	if by != 1 {
 		first = f.combine(multiplied, first, f.constant(first.typ, int64(by)))
 	}
 	if f.chance(30) {
-		first = f.combine(subtracted, first, f.boundary(first.elem, choose(f.generator, 1, 4, 8, 16, min(n, 64))))
+		first = f.combine(subtracted, first, f.boundary(first.elem, back))
 	}
 	return first
 }
@@ -215,7 +222,7 @@ func (f *flow) firstOf(n int) value {
 func (f *flow) placed(x value, elem string, writes bool) value {
 	s := scalar(x.elem)
 	bounded := f.positive(s)
-	if f.chance(60) {
+	if f.aligned || f.chance(60) {
 		bounded = f.boundary(x.elem, choose(f.generator, 1, 2, 3, 8, 16, 32, 7, 64))
 	}
 	by := f.widened(bounded, x.shape)
@@ -282,9 +289,9 @@ func (f *flow) masked(x value) value {
 		f.shows("mask in another shape")
 		return f.reshaped(f.masked(f.reshaped(x, []int{x.n()})), x.shape)
 	}
-	if f.chance(15) {
+	if f.chance(25) {
 		f.shows("mask of quotients")
-		by := f.boundary(x.elem, choose(f.generator, 2, 3, 4, 8, 16))
+		by := f.boundary(x.elem, choose(f.generator, 2, 3, 4, 8, 8, 16))
 		x = f.combine(choose(f.generator, divisions[:6]...), x, f.widened(by, x.shape))
 	}
 	end := func() value {

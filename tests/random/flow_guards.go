@@ -14,7 +14,7 @@ func (f *flow) checking() {
 	case 1:
 		upper = f.combine(anded, f.cast(f.someScalar(), t.elem), f.constant(t, 15))
 	case 2: // one below zero is a large one without a sign
-		lower = f.loaded(t.elem)
+		lower, unsigned = f.loaded(t.elem), f.chance(50)
 	}
 	step := f.constant(t, int64(choose(f.generator, 1, 1, 1, 1, 1, 2)))
 	f.shows("for that compares its counter")

@@ -47,9 +47,9 @@ func (f *flow) someNumber(elem string) int64 {
 	return int64(f.r.IntN(10) - 3)
 }
 
-// boundary is a scalar that is n, which the compiler may or may not see.
+// boundary is a scalar that is n, which the compiler may or may not see; it sees what aligns accesses.
 func (f *flow) boundary(elem string, n int) value {
-	if n >= 0 && f.chance(50) {
+	if n >= 0 && !f.aligned && f.chance(50) {
 		return f.known(elem, n)
 	}
 	return f.constant(scalar(elem), int64(n))

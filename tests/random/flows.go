@@ -20,6 +20,7 @@ type flow struct {
 	inputs   []*journal
 	promises []*promise
 	fuel     int
+	aligned  bool // most accesses are, and numbers are seen
 	long     bool // it does too much, or what is undefined: it is no program
 }
 

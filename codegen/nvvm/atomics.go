@@ -49,28 +49,53 @@ func atomicOp(mode def.AtomicMode, elem ir.Type) (name string, ok bool) {
 	return "", false
 }
 
+// betweenFences makes the accesses of an atomic operation: as it orders them where a thread makes a single one, else relaxed ones between fences (PTX
+// ISA, "Release and Acquire Patterns"): each access that is ordered itself would wait for all stores before it, and empty the cache.
+func (f *fn) betweenFences(op *ir.Op, accesses int, make func(order string)) {
+	order := ir.Cast[tileaa.MemoryOp](op).Order()
+	if accesses <= 1 || order == def.Relaxed {
+		make(orderOf[order])
+		return
+	}
+	fence := "fence.acq_rel" + scopeWord(op)
+	if order != def.Acquire {
+		f.op(fence)
+	}
+	make(orderOf[def.Relaxed])
+	if order != def.Release {
+		f.op(fence)
+	}
+}
+
 // update is one atomic operation of a thread; the old value is wanted when some result uses it.
-func (f *fn) update(op *ir.Op, elem ir.Type, guard, base reg, offset int64, x reg, wantOld bool) reg {
+func (f *fn) update(op *ir.Op, order string, elem ir.Type, guard, base reg, offset int64, x reg, wantOld bool) reg {
 	mode := ir.Cast[tileaa.AtomicOp](op).Mode()
 	name, ok := atomicOp(mode, elem)
 	if !ok {
 		f.unsupported("%s", ir.ShortType(elem))
 	}
-	order := orderWord(op)
 	where := scopeWord(op) + f.space
 	row := "atom." + order + where + "." + name
 	if !f.has(row) {
-		return f.updateByCAS(op, elem, guard, base, offset, x, "atom."+order+where+".cas.b16")
+		return f.updateByCAS(op, order, elem, guard, base, offset, x)
 	}
-	if red := "red." + order + where + "." + name; !wantOld && f.has(red) {
+	if red := unread(op, order+where) + name; !wantOld && f.has(red) {
 		f.guarded(red, guard, base, i32(offset), x)
 		return con(x.k, 0)
 	}
 	return f.guardedAtomic(row, guard, x.k, base, i32(offset), x)
 }
 
+// unread is an atomic instruction without results, up to its operation. What acquires reads, which red does not.
+func unread(op *ir.Op, where string) string {
+	if o := ir.Cast[tileaa.MemoryOp](op).Order(); o == def.Acquire || o == def.AcqRel {
+		return "atom." + where + ".sink."
+	}
+	return "red." + where + "."
+}
+
 // vectorRed is the instruction that adds n neighbours to memory and gives no old values; ok is false where there is none.
-func (f *fn) vectorRed(op *ir.Op, elem ir.Type, n int) (row string, ok bool) {
+func (f *fn) vectorRed(op *ir.Op, order string, elem ir.Type, n int) (row string, ok bool) {
 	t, isFloat := elem.(*ir.FloatType)
 	if !isFloat || ir.Cast[tileaa.AtomicOp](op).Mode() != def.ModeAddF {
 		return "", false
@@ -79,7 +104,7 @@ func (f *fn) vectorRed(op *ir.Op, elem ir.Type, n int) (row string, ok bool) {
 	if red == nil {
 		return "", false
 	}
-	row = "red." + orderWord(op) + scopeWord(op) + f.space + "." + red.Op
+	row = unread(op, order+scopeWord(op)+f.space) + red.Op
 	return row, f.has(row)
 }
 
@@ -87,7 +112,7 @@ func (f *fn) vectorRed(op *ir.Op, elem ir.Type, n int) (row string, ok bool) {
 func (f *fn) widestRed(op *ir.Op, elem ir.Type) int {
 	n := vecOf(op)
 	for n > 1 {
-		if _, ok := f.vectorRed(op, elem, n); ok {
+		if _, ok := f.vectorRed(op, orderOf[def.Relaxed], elem, n); ok {
 			break
 		}
 		n /= 2
@@ -97,14 +122,16 @@ func (f *fn) widestRed(op *ir.Op, elem ir.Type) int {
 
 // reduceRuns adds the elements of a tile to memory, of which nobody takes the old values.
 func (f *fn) reduceRuns(op *ir.Op, runs []run, x *tile) {
-	for _, r := range runs {
-		if n := len(r.regs); n > 1 {
-			row, _ := f.vectorRed(op, x.elem, n)
-			f.guarded(row, r.guard, append([]reg{r.base, i32(r.offset)}, f.runRegs(x, r.regs)...)...)
-			continue
+	f.betweenFences(op, len(runs), func(order string) {
+		for _, r := range runs {
+			if n := len(r.regs); n > 1 {
+				row, _ := f.vectorRed(op, order, x.elem, n)
+				f.guarded(row, r.guard, append([]reg{r.base, i32(r.offset)}, f.runRegs(x, r.regs)...)...)
+				continue
+			}
+			f.update(op, order, x.elem, r.guard, r.base, r.offset, f.reg(x, r.regs[0]), false)
 		}
-		f.update(op, x.elem, r.guard, r.base, r.offset, f.reg(x, r.regs[0]), false)
-	}
+	})
 }
 
 // guardedAtomic is an atomic instruction with a result, which is 0 where the guard is false.
@@ -116,7 +143,8 @@ func (f *fn) guardedAtomic(row string, guard reg, k kind, args ...reg) reg {
 }
 
 // updateByCAS adds 16-bit floats where the hardware has no such addition: compare and swap until nobody came in between.
-func (f *fn) updateByCAS(op *ir.Op, elem ir.Type, guard, base reg, offset int64, x reg, row string) reg {
+func (f *fn) updateByCAS(op *ir.Op, order string, elem ir.Type, guard, base reg, offset int64, x reg) reg {
+	row := "atom." + order + scopeWord(op) + f.space + ".cas.b16"
 	if x.k != kI16 || ir.Cast[tileaa.AtomicOp](op).Mode() != def.ModeAddF || !f.has(row) {
 		f.unsupported("%s on %s", ir.ShortType(elem), f.target.Name)
 	}
@@ -157,9 +185,12 @@ func atomicRMW(f *fn, op *ir.Op) {
 		f.set(op, out)
 		return
 	}
-	for _, r := range ownRegs(l) {
-		out.regs[r] = f.update(op, t.Elem, f.and(owner, f.maskOf(op, r)), f.reg(p, r), 0, f.reg(x, r), op.Result(0).HasUses())
-	}
+	own := ownRegs(l)
+	f.betweenFences(op, len(own), func(order string) {
+		for _, r := range own {
+			out.regs[r] = f.update(op, order, t.Elem, f.and(owner, f.maskOf(op, r)), f.reg(p, r), 0, f.reg(x, r), op.Result(0).HasUses())
+		}
+	})
 	f.fillReplicas(out, l)
 	f.set(op, out)
 }
@@ -174,18 +205,20 @@ func atomicCAS(f *fn, op *ir.Op) {
 	if bits == "" {
 		f.unsupported("%s", ir.ShortType(t.Elem))
 	}
-	row := "atom." + orderWord(op) + scopeWord(op) + f.space + ".cas." + bits
-	out := f.newTile(t.Elem, numRegs(t))
-	for _, r := range ownRegs(l) {
-		expected := f.reg(cmp, r)
-		guard := f.and(owner, f.maskOf(op, r))
-		if guard.is(1) {
-			out.regs[r] = f.cast(f.op1(row, f.reg(p, r), i32(0), expected, f.reg(val, r)), out.k)
-			continue
+	out, own := f.newTile(t.Elem, numRegs(t)), ownRegs(l)
+	f.betweenFences(op, len(own), func(order string) {
+		row := "atom." + order + scopeWord(op) + f.space + ".cas." + bits
+		for _, r := range own {
+			expected := f.reg(cmp, r)
+			guard := f.and(owner, f.maskOf(op, r))
+			if guard.is(1) {
+				out.regs[r] = f.cast(f.op1(row, f.reg(p, r), i32(0), expected, f.reg(val, r)), out.k)
+				continue
+			}
+			// A masked element returns what it was compared with.
+			out.regs[r] = f.cast(f.op1("@"+row, guard, expected, f.reg(p, r), i32(0), expected, f.reg(val, r)), out.k)
 		}
-		// A masked element returns what it was compared with.
-		out.regs[r] = f.cast(f.op1("@"+row, guard, expected, f.reg(p, r), i32(0), expected, f.reg(val, r)), out.k)
-	}
+	})
 	f.fillReplicas(out, l)
 	f.set(op, out)
 }

@@ -9,7 +9,8 @@ import (
 
 // Atomic operations: PTX ISA, "atom" and "red". Names are
 // atom.ORDER.SCOPE[.SPACE].OP.TYPE, e.g. "atom.relaxed.gpu.global.add.f32" and
-// "atom.acq_rel.sys.cas.b64" (generic address).
+// "atom.acq_rel.sys.cas.b64" (generic address). With ".sink" behind the space what was
+// there goes nowhere, but has been read: red reads nothing that could be acquired.
 
 type atomicOp struct {
 	op   string // as in the mnemonic, ".noftz" included
@@ -54,10 +55,18 @@ func init() {
 					for _, op := range atomicOps() {
 						m := "atom." + prefix + s.dot + "." + op.op + "." + op.typ
 						b.guarded(m, m, "="+op.reg+" "+address+" "+op.reg, fx, needBoth(c.need, op.need))
+						b.guarded("atom."+prefix+s.dot+".sink."+op.op+"."+op.typ, m, "'_ "+address+" "+op.reg, fx, needBoth(c.need, op.need))
 					}
 					for _, cas := range []atomicOp{{"cas", "b16", "h", sm(70, 6, 3)}, {"cas", "b32", "r", anySM}, {"cas", "b64", "l", anySM}} {
 						m := "atom." + prefix + s.dot + ".cas." + cas.typ
 						b.guarded(m, m, "="+cas.reg+" "+address+" "+cas.reg+" "+cas.reg, fx, needBoth(c.need, cas.need))
+					}
+					if s.dot != ".global" {
+						continue
+					}
+					for _, v := range vectorReds {
+						m := "atom." + prefix + s.dot
+						b.guarded(m+".sink."+v.op, m+"."+v.op, "'_ "+address+" "+v.operand, fx, needBoth(c.need, sm(90, 8, 1)))
 					}
 				}
 			})

@@ -35,7 +35,8 @@ func decodeAtom(d *decoder) {
 		return
 	}
 	vals := vector(&args[1])
-	if len(vals) != mem.n || d.base != "red" && len(d.in.dst) != mem.n || mem.n > 1 && op == "cas" {
+	sink := d.base == "red" || len(d.in.dst) == 1 && d.in.dst[0] == noReg // one sink takes a vector, too
+	if len(vals) != mem.n || !sink && len(d.in.dst) != mem.n || mem.n > 1 && op == "cas" {
 		d.malformed("vector of %d elements expected", mem.n)
 		return
 	}
@@ -112,7 +113,7 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old,
 		idle = idle && v == old && old == w.lastAtomic[i] && (f != nil || old != b[i]&widthMask(8*n))
 		w.lastAtomic[i] = old
 		r.write(at, n, v, u)
-		if len(in.dst) > 0 && in.dst[k] >= 0 {
+		if k < len(in.dst) && in.dst[k] >= 0 {
 			w.regs[in.dst[k]][i] = old
 			w.setUB(in.dst[k], i, u)
 		}

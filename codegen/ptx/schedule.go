@@ -5,12 +5,14 @@ import (
 )
 
 // enoughRegisters is how many registers of a thread may be live at once in a block before its instructions are ordered anew: with as many,
-// a multiprocessor has 16 warps.
-const enoughRegisters = 128
+// a multiprocessor has 32 warps.
+const enoughRegisters = 64
 
 // schedule orders instructions for fewer live registers: lowering computes a tile at a time, and ptxas keeps that order by and large. In a block
-// in which more than enoughRegisters are live at once, what only addresses and guards need is computed in front of the first access that needs it, if
-// then a quarter fewer are live: less than that ptxas may well find itself. All else stays in order, and so do loops, whose order is that of the passes.
+// in which more than twice enoughRegisters are live at once, what only addresses and guards need is computed in front of the first access that needs it.
+// Where that helps little, and more than enoughRegisters are live, all that only computes stands in front of the first access or exchange that needs it: what
+// was loaded first is computed with and stored before anything is computed with the next. Both only if a quarter fewer registers are live then: less than
+// that ptxas may well find itself. All else stays in order, and so do loops, whose order is that of the passes.
 // (Goodman and Hsu, Code Scheduling and Register Allocation in Large Basic Blocks, 1988, switch between two orders by pressure in the same way.)
 //
 //	before                              after
@@ -78,9 +80,30 @@ func (s *scheduler) block(at int) {
 	if before <= s.enough {
 		return
 	}
-	if late := s.late(at); 4*s.peak(at, late) <= 3*before {
-		b.insts = late
+	if before > 2*s.enough && s.try(at, before, s.staying(at)) {
+		return
 	}
+	s.try(at, before, s.effects(at))
+}
+
+// try takes an order if a quarter fewer registers are live then.
+func (s *scheduler) try(at, before int, stays []bool) bool {
+	late := s.late(at, stays)
+	better := 4*s.peak(at, late) <= 3*before
+	if better {
+		s.f.blocks[at].insts = late
+	}
+	return better
+}
+
+// effects marks the instructions of a block that keep their order where all others move.
+func (s *scheduler) effects(at int) []bool {
+	insts := s.f.blocks[at].insts
+	marks := make([]bool, len(insts))
+	for i := range insts {
+		marks[i] = !s.onlyComputes(&insts[i])
+	}
+	return marks
 }
 
 // atEnd calls do for every register that is read after the last instruction of a block.
@@ -143,10 +166,9 @@ func (s *scheduler) clear() {
 	s.open = s.open[:0]
 }
 
-// late lists the instructions of a block, those that only addresses and guards need in front of the first access that needs them.
-func (s *scheduler) late(at int) []inst {
+// late lists the instructions of a block, those that do not stay in front of the first one that stays and needs them, or at the end.
+func (s *scheduler) late(at int, stays []bool) []inst {
 	b := s.f.blocks[at]
-	stays := s.staying(at)
 	for i := range b.insts {
 		for k := range b.insts[i].row.Results {
 			s.def[b.insts[i].ops[k].reg] = int32(i + 1)
@@ -172,6 +194,9 @@ func (s *scheduler) late(at int) []inst {
 		}
 	}
 	for i := range b.insts {
+		if !done[i] && !stays[i] {
+			list = append(list, b.insts[i])
+		}
 		for k := range b.insts[i].row.Results {
 			s.def[b.insts[i].ops[k].reg] = 0
 		}

@@ -1,6 +1,8 @@
 package nvvm
 
 import (
+	"slices"
+
 	"github.com/llir/llvm/ir/enum"
 
 	"tileiras/ir"
@@ -40,13 +42,15 @@ func (f *fn) divided(elem ir.Type, x, y *tile) *tile {
 		by[d] = append(by[d], i)
 	}
 	for _, d := range order {
-		same := by[d]
-		dividends := make([]reg, len(same))
-		for k, i := range same {
-			dividends[k] = f.reg(x, i)
+		var dividends []reg
+		for _, i := range by[d] {
+			if !slices.Contains(dividends, f.reg(x, i)) {
+				dividends = append(dividends, f.reg(x, i))
+			}
 		}
-		for k, q := range f.quotients(dividends, d) {
-			out.regs[same[k]] = q
+		quotients := f.quotients(dividends, d)
+		for _, i := range by[d] {
+			out.regs[i] = quotients[slices.Index(dividends, f.reg(x, i))]
 		}
 	}
 	out.home = f.cur

@@ -39,6 +39,7 @@ type builder struct {
 	structs    map[string]types.Type // shared by the functions of the module
 	sums       map[id]sum            // additions of a constant
 	extensions map[id]extension      // integers that were extended or cut off
+	ranges     map[id]bounds         // of what is computed from the numbers of threads
 	hoists     bool                  // see hoisted
 	parts      map[id][]reg          // packed words and what they were made of
 	wholes     map[id]split          // first parts of words that were taken apart
@@ -69,7 +70,7 @@ func newBuilder(o *Options, m *llvm.Module, structs map[string]types.Type) *buil
 		target: o.Target, newest: newest, module: m, lines: o.Lines(),
 		values: make([]value.Value, 1, registers), homes: make([]*block, 1, registers), made: make([]reg, 0, registers),
 		computed: newComputed(registers / 2), addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
-		sums: map[id]sum{}, extensions: map[id]extension{}, parts: map[id][]reg{}, wholes: map[id]split{},
+		sums: map[id]sum{}, extensions: map[id]extension{}, ranges: map[id]bounds{}, parts: map[id][]reg{}, wholes: map[id]split{},
 	}
 }
 
@@ -266,6 +267,9 @@ func (b *builder) bin(op binop, x, y reg) reg {
 		}
 	}
 	r := b.pure1(key{op: opcode(op), a: b.id(x), b: b.id(y)}, func() reg { return b.binary(op, x.k, b.value(x), b.value(y)) })
+	if within, ok := b.boundsOfBin(op, x, y); ok {
+		b.ranges[r.id] = within
+	}
 	if y.isConst() && (op == opAdd || op == opSub) {
 		c := y.bits
 		if op == opSub {
@@ -372,6 +376,9 @@ func (b *builder) icmp(p enum.IPred, x, y reg) reg {
 		case enum.IPredUGE:
 			return boolean(x.bits >= y.bits)
 		}
+	}
+	if r, ok := b.decided(p, x, y); ok {
+		return boolean(r)
 	}
 	return b.pure1(key{op: opICmp | opcode(p)<<16, a: b.id(x), b: b.id(y)}, func() reg { return result(b, kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
 }

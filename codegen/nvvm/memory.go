@@ -70,6 +70,10 @@ func moved(k kind, n int) (kind, int) {
 // always true. name is the instruction up to its type, "ld.global".
 func (f *fn) loadRun(name string, r run, out, fill *tile) {
 	k, n := moved(out.k, len(r.regs))
+	if r.guard.is(0) {
+		f.putRun(out, r.regs, f.runRegs(fill, r.regs))
+		return
+	}
 	var fallback []reg
 	if !r.guard.is(1) {
 		fallback = f.runRegs(fill, r.regs)
@@ -166,7 +170,10 @@ func (f *fn) storeRun(name string, r run, x *tile) {
 
 // guarded is an instruction without results where the guard is true.
 func (f *fn) guarded(row string, guard reg, args ...reg) {
-	if !guard.is(1) {
+	switch {
+	case guard.is(0):
+		return
+	case !guard.is(1):
 		row, args = "@"+row, append([]reg{guard}, args...)
 	}
 	f.op(row, args...)

@@ -67,6 +67,11 @@ func (f *fn) linear(cols []uint64) reg {
 			out = f.xor(out, part)
 		}
 	})
+	ones := uint64(0)
+	for _, c := range cols {
+		ones |= c
+	}
+	f.bound(out, ones)
 	f.linears[id] = out
 	return out
 }

@@ -10,9 +10,9 @@ const enoughRegisters = 64
 
 // schedule orders instructions for fewer live registers: lowering computes a tile at a time, and ptxas keeps that order by and large. In a block
 // in which more than twice enoughRegisters are live at once, what only addresses and guards need is computed in front of the first access that needs it.
-// Where that helps little, and more than enoughRegisters are live, all that only computes stands in front of the first access or exchange that needs it: what
-// was loaded first is computed with and stored before anything is computed with the next. Both only if a quarter fewer registers are live then: less than
-// that ptxas may well find itself. All else stays in order, and so do loops, whose order is that of the passes.
+// Where that helps little, and more than enoughRegisters are live, and more than in any loop, all that only computes stands in front of the first access or
+// exchange that needs it: what was loaded first is computed with and stored before anything is computed with the next. Both only if a quarter fewer
+// registers are live then: less than that ptxas may well find itself. All else stays in order, and so do loops, whose order is that of the passes.
 // (Goodman and Hsu, Code Scheduling and Register Allocation in Large Basic Blocks, 1988, switch between two orders by pressure in the same way.)
 //
 //	before                              after
@@ -32,6 +32,7 @@ func (f *function) schedule(enough int) {
 		}
 		if s == nil {
 			s = newScheduler(f, enough)
+			s.inLoops = s.peakOf(looped)
 		}
 		s.block(at)
 	}
@@ -57,12 +58,13 @@ func (f *function) looped() []bool {
 
 // scheduler is the state of schedule for one function.
 type scheduler struct {
-	f      *function
-	enough int
-	out    [][]reg // live out of a block
-	def    []int32 // by register: 1 + the index of its definition in the block at hand, 0 = elsewhere
-	live   []bool  // by register: in peak
-	open   []reg   // those that are live
+	f       *function
+	enough  int
+	inLoops int     // the most registers that are live at once in a loop
+	out     [][]reg // live out of a block
+	def     []int32 // by register: 1 + the index of its definition in the block at hand, 0 = elsewhere
+	live    []bool  // by register: in peak
+	open    []reg   // those that are live
 }
 
 func newScheduler(f *function, enough int) *scheduler {
@@ -83,7 +85,19 @@ func (s *scheduler) block(at int) {
 	if before > 2*s.enough && s.try(at, before, s.staying(at)) {
 		return
 	}
-	s.try(at, before, s.effects(at))
+	if before > s.inLoops { // else a loop says how many registers there are
+		s.try(at, before, s.effects(at))
+	}
+}
+
+// peakOf is the most registers that are live at once in marked blocks.
+func (s *scheduler) peakOf(marked []bool) (most int) {
+	for at, b := range s.f.blocks {
+		if marked[at] {
+			most = max(most, s.peak(at, b.insts))
+		}
+	}
+	return most
 }
 
 // try takes an order if a quarter fewer registers are live then.

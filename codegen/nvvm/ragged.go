@@ -57,7 +57,9 @@ func (f *fn) ragged(runs []run, elemBytes int64, moved *tile, loads bool, access
 			}
 			return held(cut)
 		})
-		groups = append(groups, g)
+		if g.rare != nil && g.rare != g.whole { // else the next group begins in this block
+			groups = append(groups, g)
+		}
 		for i, r := range some {
 			if n := len(got) / len(some); n > 0 {
 				f.putRun(moved, r.regs, got[i*n:(i+1)*n])

@@ -182,15 +182,15 @@ func loadElement(b *ir.Builder, l TiledLoad, block BlockTile, e Extract) TiledLo
 	return NewTiledLoad(b, t, one, TiledLoadOptions{Token: l.Token(), When: l.When()})
 }
 
-// constantMask: a mask that is true everywhere is none; an access that is masked everywhere does not happen, when it is
-// weak. (A load without padding then has unspecified values: any constant is one of them.)
+// constantMask: a mask that is true everywhere is none; an access that is masked everywhere does not happen, if it orders
+// no others. (A load without padding then has unspecified values: any constant is one of them.)
 func constantMask(b *ir.Builder, op *ir.Op) bool {
 	access := PtrAccess{op}
 	if access.Mask() == nil {
 		return false
 	}
 	x, ok := SplatValue(access.Mask())
-	if !ok || x == 0 && access.Order() != def.Weak {
+	if !ok || x == 0 && access.Order() != def.Weak && access.Order() != def.Relaxed {
 		return false
 	}
 	if x == 0 {

@@ -111,7 +111,7 @@ func compareFloats(op *ir.Op, x []uint64) (uint64, bool) {
 		return b2u(Cmpf{op}.Ordering() == def.Unordered), true
 	}
 	less, equal := lessFloat(f, x[0], x[1])
-	return b2u(ordered(Cmpf{op}.Predicate(), less, equal)), true
+	return b2u(Cmpf{op}.Predicate().Holds(less, equal)), true
 }
 
 func convertFloat(op *ir.Op, x []uint64) (uint64, bool) {

@@ -59,24 +59,7 @@ func compareInts(w int, x, y uint64, predicate def.Predicate, signed bool) bool 
 	if signed {
 		less = SignExtend(x, w) < SignExtend(y, w)
 	}
-	return ordered(predicate, less, x == y)
-}
-
-// ordered reads a predicate off "less" and "equal".
-func ordered(predicate def.Predicate, less, equal bool) bool {
-	switch predicate {
-	case def.PredEqual:
-		return equal
-	case def.PredNotEqual:
-		return !equal
-	case def.PredLess:
-		return less
-	case def.PredLessEqual:
-		return less || equal
-	case def.PredGreater:
-		return !less && !equal
-	}
-	return !less
+	return predicate.Holds(less, x == y)
 }
 
 func b2u(b bool) uint64 {
@@ -350,7 +333,7 @@ var attrFolds = ir.Table[attrFold]{
 		if lhs(op) != rhs(op) {
 			return nil
 		}
-		return SplatOf(AsTile(op.Result(0)), b2u(ordered(Cmpi{op}.Predicate(), false, true)))
+		return SplatOf(AsTile(op.Result(0)), b2u(Cmpi{op}.Predicate().Holds(false, true)))
 	},
 	OpSplat & ir.Place:         splatOfConstant,
 	OpBroadcast & ir.Place:     splatOfConstant,

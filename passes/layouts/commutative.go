@@ -194,11 +194,15 @@ func evaluate(op *ir.Op, x []term, pairs []comparison) (t term, ok bool) {
 	case tileaa.OpCmpf:
 		if c := ir.Cast[tileaa.Cmpf](op); compared {
 			r := pairs[x[0].pair].ofSides(x[0].side, x[1].side, def.Signed)
-			return term{pair: truth, is: holds(c.Predicate(), r, c.Ordering() == def.Unordered)}, true
+			if r == unordered {
+				return term{pair: truth, is: c.Ordering() == def.Unordered}, true
+			}
+			return term{pair: truth, is: c.Predicate().Holds(r == less, r == equal)}, true
 		}
 	case tileaa.OpCmpi:
 		if c := ir.Cast[tileaa.Cmpi](op); compared {
-			return term{pair: truth, is: holds(c.Predicate(), pairs[x[0].pair].ofSides(x[0].side, x[1].side, c.Signedness()), false)}, true
+			r := pairs[x[0].pair].ofSides(x[0].side, x[1].side, c.Signedness())
+			return term{pair: truth, is: c.Predicate().Holds(r == less, r == equal)}, true
 		}
 	case tileaa.OpAndi:
 		return term{pair: truth, is: x[0].is && x[1].is}, bits
@@ -213,24 +217,4 @@ func evaluate(op *ir.Op, x []term, pairs []comparison) (t term, ok bool) {
 		return x[2], x[0].pair == truth
 	}
 	return term{}, false
-}
-
-// holds reports whether a predicate holds of numbers that compare so; of unordered ones, if it says so.
-func holds(p def.Predicate, r relation, ofUnordered bool) bool {
-	if r == unordered {
-		return ofUnordered
-	}
-	switch p {
-	case def.PredEqual:
-		return r == equal
-	case def.PredNotEqual:
-		return r != equal
-	case def.PredLess:
-		return r == less
-	case def.PredLessEqual:
-		return r != greater
-	case def.PredGreater:
-		return r == greater
-	}
-	return r != less
 }

@@ -76,6 +76,23 @@ const (
 	PredGreaterEqual
 )
 
+// Holds reports whether the predicate is true of two numbers of which the first is less, equal or neither.
+func (p Predicate) Holds(less, equal bool) bool {
+	switch p {
+	case PredEqual:
+		return equal
+	case PredNotEqual:
+		return !equal
+	case PredLess:
+		return less
+	case PredLessEqual:
+		return less || equal
+	case PredGreater:
+		return !less && !equal
+	}
+	return !less
+}
+
 const (
 	ModeAnd AtomicMode = iota
 	ModeOr

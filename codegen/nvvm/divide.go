@@ -1,8 +1,6 @@
 package nvvm
 
 import (
-	"slices"
-
 	"github.com/llir/llvm/ir/enum"
 
 	"tileiras/ir"
@@ -43,14 +41,17 @@ func (f *fn) divided(elem ir.Type, x, y *tile) *tile {
 	}
 	for _, d := range order {
 		var dividends []reg
+		place := map[reg]int{} // of dividends
 		for _, i := range by[d] {
-			if !slices.Contains(dividends, f.reg(x, i)) {
-				dividends = append(dividends, f.reg(x, i))
+			r := f.reg(x, i)
+			if _, known := place[r]; !known {
+				place[r] = len(dividends)
+				dividends = append(dividends, r)
 			}
 		}
 		quotients := f.quotients(dividends, d)
 		for _, i := range by[d] {
-			out.regs[i] = quotients[slices.Index(dividends, f.reg(x, i))]
+			out.regs[i] = quotients[place[f.reg(x, i)]]
 		}
 	}
 	out.home = f.cur

@@ -46,11 +46,8 @@ func (f *Facts) distinctPointers(ptr *ir.Value) bool {
 // DistinctAlong reports whether elements of a tile of integers that only differ in their coordinate along dimension d are all different.
 func (f *Facts) DistinctAlong(v *ir.Value, d int) bool {
 	t := tileaa.AsTile(v)
-	if _, is := t.Elem.(*ir.IntegerType); !is {
-		return false
-	}
 	a, ok := f.affine(v)
-	return ok && distinct([]step{constantStep(t.Shape[d], a.coef[d])}, a.bits)
+	return ok && ir.IsInt(t.Elem) && distinct([]step{constantStep(t.Shape[d], a.coef[d])}, a.bits)
 }
 
 // distinctBlock reports whether no two elements of a block lie at a common byte. Elements outside the array are never touched.
